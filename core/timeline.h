@@ -1,0 +1,117 @@
+// What one process did when: spans on the injected clock, reduced step by step
+// to the figures that the report is made of. Definitions (docs/METRICS.md):
+//   compute       union of kCompute spans
+//   communication union of kPush, kPull and kReduce spans
+//   hidden        their intersection; exposed = communication - hidden
+//   covered       union of all kinds; with compute, communication, data and apply
+//                 it should be 99-100% of the step
+// Everything is clipped to the step.
+//
+// Thread-safe: the compute thread and the communication thread record at once.
+// Memory is bounded by the spans of the current step and kMaxRecordedSteps records.
+#ifndef CROSSOVER_CORE_TIMELINE_H_
+#define CROSSOVER_CORE_TIMELINE_H_
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/intervals.h"
+
+namespace crossover {
+
+enum class SpanKind { kData, kCompute, kPush, kPull, kReduce, kApply };
+const char* SpanKindName(SpanKind kind);
+
+struct TimeSpan {
+  SpanKind kind = SpanKind::kCompute;
+  int op = -1;  // bucket of a communication span; -1 otherwise
+  Interval interval;
+};
+
+// One synchronising operation (a bucket's): from its first communication span's
+// start to its last one's end.
+struct OpRecord {
+  int op = 0;
+  Interval interval;
+};
+
+struct StepRecord {
+  int64_t step = 0;
+  Interval interval;
+  int64_t compute_ns = 0;
+  int64_t communication_ns = 0;
+  int64_t hidden_ns = 0;
+  int64_t data_ns = 0;
+  int64_t apply_ns = 0;
+  int64_t held_ns = 0;  // given by the strategy: replies held back by a bound
+  int64_t covered_ns = 0;
+  std::vector<OpRecord> ops;  // by op
+};
+
+// The reduction, pure.
+StepRecord ReduceStep(int64_t step, Interval interval, std::span<const TimeSpan> spans);
+
+class Timeline {
+ public:
+  // Past this many steps every second record is dropped and from then on only
+  // every second step (fourth, ...) is kept; all ranks keep the same ones.
+  static constexpr int kMaxRecordedSteps = 16384;
+
+  // `clock` must outlive the timeline.
+  explicit Timeline(const Clock& clock);
+
+  const Clock& clock() const { return clock_; }
+  // Steps follow one another: a step starts where it is begun.
+  void BeginStep(int64_t step);
+  void Record(SpanKind kind, int op, int64_t start_ns, int64_t end_ns);
+  // Adds time in which a bound held this step's replies back.
+  void AddHeld(int64_t duration_ns);
+  // Ends the step now and returns its record.
+  StepRecord EndStep();
+
+  // Copies of what was kept.
+  std::vector<StepRecord> steps() const;
+  // All spans of the few steps named by KeepSpansOf.
+  struct StepSpans {
+    int64_t step = 0;
+    std::vector<TimeSpan> spans;
+  };
+  std::vector<StepSpans> kept_spans() const;
+  // Steps whose spans are kept whole (a picture of a step).
+  void KeepSpansOf(std::vector<int64_t> steps);
+
+ private:
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  int64_t step_ = -1;
+  int64_t step_start_ns_ = 0;
+  int64_t held_ns_ = 0;
+  int64_t stride_ = 1;
+  std::vector<TimeSpan> spans_;
+  std::vector<StepRecord> records_;
+  std::vector<int64_t> keep_;
+  std::vector<StepSpans> kept_;
+};
+
+// Records from construction to destruction.
+class ScopedSpan {
+ public:
+  ScopedSpan(Timeline& timeline, SpanKind kind, int op = -1)
+      : timeline_(timeline), kind_(kind), op_(op), start_ns_(timeline.clock().NowNs()) {}
+  ~ScopedSpan() { timeline_.Record(kind_, op_, start_ns_, timeline_.clock().NowNs()); }
+  ScopedSpan(const ScopedSpan&) = delete;
+  ScopedSpan& operator=(const ScopedSpan&) = delete;
+
+ private:
+  Timeline& timeline_;
+  SpanKind kind_;
+  int op_;
+  int64_t start_ns_;
+};
+
+}  // namespace crossover
+
+#endif  // CROSSOVER_CORE_TIMELINE_H_

@@ -1,0 +1,48 @@
+// The one place where gRPC channels and servers are configured: message limits,
+// no shared ports, keep-alive, and the job's identity on every call (TLS will go
+// here too). Thread-safe.
+#ifndef CROSSOVER_NET_GRPC_SETUP_H_
+#define CROSSOVER_NET_GRPC_SETUP_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "net/identity.h"
+
+namespace crossover::net {
+
+// A channel of its own (no sharing of connections between channels), reconnecting
+// until used up by a deadline. Does not block.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
+
+// Puts identity into a call's metadata, before the call starts.
+void SetCallIdentity(const Identity& identity, grpc::ClientContext& context);
+
+// Who called, and whether he may: token and fingerprint must be ours. `Context` is
+// the server's view of the call (callback or async).
+absl::StatusOr<Identity> CallerIdentity(const Identity& ours,
+                                        const grpc::ServerContextBase& context);
+
+struct RunningServer {
+  std::unique_ptr<grpc::Server> server;
+  int port = 0;
+  std::string address;  // as given, with the port that was bound
+};
+// Binds `address` ("127.0.0.1:0": the port is chosen, held and returned), calls
+// `add_services` on the builder and starts. A taken port or an address that is
+// not this host's is an error that names it.
+absl::StatusOr<RunningServer> StartServer(const std::string& address,
+                                          const std::function<void(grpc::ServerBuilder&)>& add_services);
+
+// Between the two libraries' status codes, which have the same numbers.
+grpc::Status ToGrpc(const absl::Status& status);
+absl::Status FromGrpc(const grpc::Status& status);
+
+}  // namespace crossover::net
+
+#endif  // CROSSOVER_NET_GRPC_SETUP_H_

@@ -1,0 +1,80 @@
+// A process's membership in the run: one Join stream, a heartbeat thread, and the
+// news of losses. proto/rendezvous.proto says what travels.
+#ifndef CROSSOVER_NET_RENDEZVOUS_CLIENT_H_
+#define CROSSOVER_NET_RENDEZVOUS_CLIENT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/clock.h"
+#include "net/identity.h"
+
+namespace crossover::net {
+
+struct RosterMember {
+  int rank = 0;
+  std::string data_address;
+};
+struct Roster {
+  std::vector<RosterMember> workers;  // by rank
+  std::vector<RosterMember> servers;  // by rank
+};
+
+struct ClockOffset {
+  int64_t offset_ns = 0;  // rendezvous time = own time + offset
+  int64_t error_ns = 0;   // half the shortest round trip seen
+};
+
+// Thread-safe. Created by Join; destruction breaks the stream (a loss for the
+// others unless Leave was called).
+class RendezvousClient {
+ public:
+  struct Options {
+    std::string address;       // of the rendezvous
+    Identity identity;         // role and rank are this process's
+    std::string data_address;  // where peers reach it, "" if nowhere
+    double join_s = 60;        // until everyone has joined
+    double loss_s = 10;        // silence of the rendezvous that counts as its loss
+    double heartbeat_s = 1;
+  };
+
+  // Connects, says hello and blocks until everyone has joined. Errors: nobody
+  // answers at the address, refused (token, job, rank taken or out of range),
+  // somebody never came (named), an abort. `on_abort` is called at most once,
+  // from an internal thread, when the run is over for everyone after the join:
+  // the status names role, rank, address, step and reason. `clock` must outlive the client.
+  static absl::StatusOr<std::unique_ptr<RendezvousClient>> Join(
+      const Options& options, const Clock& clock,
+      std::function<void(const absl::Status&)> on_abort);
+  ~RendezvousClient();
+
+  const Roster& roster() const;
+  // For the heartbeats from now on; cheap. step -1: not in a step.
+  void SetStatus(int64_t step, const std::string& phase, int64_t samples, double loss);
+  // Blocks until every worker has arrived at the barrier of this name (workers
+  // only). Bounded: ends early with the abort's status.
+  absl::Status Barrier(const std::string& name);
+  // Tells the others that this process gives up and why; they are aborted.
+  void ReportFailure(const absl::Status& why);
+  // Servers: blocks until all workers have left (OK) or the run is aborted.
+  absl::Status WaitForWorkersToLeave();
+  // An orderly end; blocks until the rendezvous has taken note (at most loss_s).
+  absl::Status Leave();
+  // OK, or the reason for which the run was aborted.
+  absl::Status status() const;
+  ClockOffset clock_offset() const;
+
+ private:
+  class Impl;
+  explicit RendezvousClient(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace crossover::net
+
+#endif  // CROSSOVER_NET_RENDEZVOUS_CLIENT_H_

@@ -1,0 +1,76 @@
+// The meeting point of one run: collects members, publishes the roster, releases
+// barriers, watches for losses and tells everyone when one happens. Hosted by the
+// compare binary, or by worker 0 where a run is started by hand.
+#ifndef CROSSOVER_NET_RENDEZVOUS_SERVER_H_
+#define CROSSOVER_NET_RENDEZVOUS_SERVER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/clock.h"
+#include "net/identity.h"
+
+namespace crossover::net {
+
+// What is known of a member.
+struct MemberState {
+  Role role = Role::kWorker;
+  int rank = 0;
+  bool joined = false;
+  bool left = false;  // in good order
+  std::string address;  // data address, or the peer's address if it has none
+  int64_t pid = 0;
+  int64_t step = -1;
+  std::string phase;
+  int64_t samples = 0;
+  double loss = 0;
+};
+
+// Thread-safe. Destruction ends all streams.
+class RendezvousServer {
+ public:
+  struct Options {
+    std::string address = "127.0.0.1:0";
+    Identity identity;  // token and fingerprint; role and rank are not used
+    int workers = 1;
+    int servers = 0;
+    double join_s = 60;  // then the run is aborted, the missing named
+    double loss_s = 10;  // silence of a member that counts as its loss; a broken
+                         // stream counts at once
+  };
+  // `clock` must outlive the server.
+  static absl::StatusOr<std::unique_ptr<RendezvousServer>> Start(const Options& options,
+                                                                 const Clock& clock);
+  ~RendezvousServer();
+
+  std::string address() const;  // with the port that was bound
+  // Workers by rank, then servers by rank.
+  std::vector<MemberState> members() const;
+  // Aborts the run for everyone (a process that never started, a signal). The
+  // first abort wins.
+  void Abort(Role role, int rank, const std::string& address, const std::string& reason);
+  // The first abort's status, or OK.
+  absl::Status status() const;
+  // Blocks until all members have left in good order (true), the run is aborted
+  // and every stream has ended (true), or the time is over (false).
+  bool WaitForEnd(double seconds);
+
+ private:
+  class Impl;
+  explicit RendezvousServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// "worker 2 at 127.0.0.1:4711 was lost in step 17: connection closed": one line
+// with role, rank, address, step and reason.
+std::string DescribeLoss(Role role, int rank, const std::string& address, int64_t step,
+                         const std::string& reason);
+
+}  // namespace crossover::net
+
+#endif  // CROSSOVER_NET_RENDEZVOUS_SERVER_H_

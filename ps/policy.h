@@ -1,0 +1,41 @@
+// When a server applies contributions and when it lets a worker go on: the whole
+// difference between the parameter-server strategies. Pure values.
+//
+//                    contributions    lead    what is pushed
+//   ps_sync          workers          0       gradients
+//   ps_ssp           1                s       gradients
+//   ps_async         1                none    gradients
+//   local_sgd        workers          0       parameters (averaged)
+#ifndef CROSSOVER_PS_POLICY_H_
+#define CROSSOVER_PS_POLICY_H_
+
+#include <cstdint>
+#include <limits>
+
+#include "proto/job.pb.h"
+
+namespace crossover::ps {
+
+enum class Pushed { kGradients, kParameters };
+
+struct Policy {
+  static constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
+
+  int workers = 1;
+  // Contributions that make one update. Those of one update are averaged.
+  int contributions = 1;
+  // A worker that has pushed step t gets its reply, and so may begin step t+1, once
+  // the slowest worker has completed (pushed) at least t+1-lead steps. Where an
+  // update needs all workers' contributions, the reply also waits for that update.
+  int64_t lead_steps_max = kUnbounded;
+  Pushed pushed = Pushed::kGradients;
+  // Keep all contributions of an update and sum them in rank order.
+  bool rank_order = false;
+};
+
+// The policy of a validated job whose strategy uses servers.
+Policy PolicyFor(const proto::Job& job);
+
+}  // namespace crossover::ps
+
+#endif  // CROSSOVER_PS_POLICY_H_
