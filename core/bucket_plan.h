@@ -5,7 +5,11 @@
 // Rule (PyTorch DDP's): walk the parameters in buffer order; a bucket is closed
 // by the first parameter that takes it to its size. The first bucket has a size
 // of its own, small, so that communication starts early. A parameter is never
-// cut here, so a bucket can be larger than its size.
+// cut here, so a bucket can be larger than its size. Unlike DDP, parameters
+// without values at the end of the layout join the last bucket: a bucket is empty
+// only if the whole layout is.
+//
+// Values and pure functions, thread-safe, but for BucketTracker.
 #ifndef CROSSOVER_CORE_BUCKET_PLAN_H_
 #define CROSSOVER_CORE_BUCKET_PLAN_H_
 
@@ -25,8 +29,8 @@ struct Bucket {
 };
 
 struct BucketPlan {
-  std::vector<Bucket> buckets;         // by offset, without gaps
-  std::vector<int> parameter_bucket;   // parameter index -> bucket id
+  std::vector<Bucket> buckets;        // by offset, without gaps
+  std::vector<int> parameter_bucket;  // parameter index -> bucket id
 };
 
 // Sizes are bytes and positive. An empty layout gives no buckets.

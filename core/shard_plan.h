@@ -14,8 +14,8 @@
 namespace crossover {
 
 struct Part {
-  int id = 0;                // index in ShardPlan::parts
-  int server = 0;            // rank of its owner
+  int id = 0;      // index in ShardPlan::parts
+  int server = 0;  // rank of its owner
   int bucket = 0;
   int64_t offset = 0;        // in the flat buffer, fp32 values
   int64_t length = 0;        // fp32 values, positive
@@ -23,10 +23,10 @@ struct Part {
 };
 
 struct ShardPlan {
-  std::vector<Part> parts;                      // by offset
-  std::vector<std::vector<int>> server_parts;   // server -> part ids, by shard_offset
-  std::vector<std::vector<int>> bucket_parts;   // bucket -> part ids, by offset
-  std::vector<int64_t> server_length;           // server -> fp32 values it owns
+  std::vector<Part> parts;                     // by offset
+  std::vector<std::vector<int>> server_parts;  // server -> part ids, by shard_offset
+  std::vector<std::vector<int>> bucket_parts;  // bucket -> part ids, by offset
+  std::vector<int64_t> server_length;          // server -> fp32 values it owns
 };
 
 // servers > 0; part_bytes > 0 and a multiple of 4.

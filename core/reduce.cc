@@ -1,0 +1,89 @@
+#include "core/reduce.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/check.h"
+
+namespace crossover {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "values travel as little-endian bytes");
+
+constexpr size_t kBlock = 4096;
+constexpr uint32_t kExponentBits = 0x7f800000;
+
+// Sums term(i) for i in [0, size) in double, by blocks (SumOfSquares says why).
+template <typename Term>
+double SumInBlocks(size_t size, Term term) {
+  double sum = 0;
+  for (size_t start = 0; start < size; start += kBlock) {
+    const size_t end = std::min(start + kBlock, size);
+    double block_sum = 0;
+    for (size_t i = start; i < end; ++i) block_sum += term(i);
+    sum += block_sum;
+  }
+  return sum;
+}
+
+double Square(double value) { return value * value; }
+
+}  // namespace
+
+void AddInto(std::span<float> into, std::span<const float> from) {
+  CROSSOVER_CHECK(into.size() == from.size(), "buffers that are added have one length");
+  for (size_t i = 0; i < into.size(); ++i) into[i] += from[i];
+}
+
+void AddBytesInto(std::span<float> into, std::span<const std::byte> from) {
+  CROSSOVER_CHECK(from.size() == into.size() * sizeof(float), "four bytes for each value");
+  const std::byte* bytes = from.data();
+  for (size_t i = 0; i < into.size(); ++i) {
+    // Compiles to an unaligned load, several values at once.
+    float value;
+    std::memcpy(&value, bytes + i * sizeof(float), sizeof(float));
+    into[i] += value;
+  }
+}
+
+void Scale(std::span<float> values, float factor) {
+  for (float& value : values) value *= factor;
+}
+
+bool AllFinite(std::span<const float> values) {
+  // Counting without a branch vectorises; blocks let it end early.
+  for (size_t start = 0; start < values.size(); start += kBlock) {
+    uint32_t not_finite = 0;
+    for (const float value : values.subspan(start, std::min(kBlock, values.size() - start))) {
+      not_finite += (std::bit_cast<uint32_t>(value) & kExponentBits) == kExponentBits;
+    }
+    if (not_finite > 0) return false;
+  }
+  return true;
+}
+
+double SumOfSquares(std::span<const float> values) {
+  return SumInBlocks(values.size(), [&](size_t i) { return Square(values[i]); });
+}
+
+double RelativeDifference(std::span<const float> a, std::span<const float> b) {
+  CROSSOVER_CHECK(a.size() == b.size(), "buffers that are compared have one length");
+  const double difference = std::sqrt(
+      SumInBlocks(a.size(), [&](size_t i) { return Square(static_cast<double>(a[i]) - b[i]); }));
+  const double reference = std::sqrt(SumOfSquares(b));
+  if (reference == 0) return difference == 0 ? 0 : std::numeric_limits<double>::infinity();
+  return difference / reference;
+}
+
+uint64_t Fingerprint(std::span<const float> values) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const std::byte byte : std::as_bytes(values)) {
+    hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001b3;
+  }
+  return hash;
+}
+
+}  // namespace crossover
