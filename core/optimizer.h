@@ -1,8 +1,9 @@
 // The update rules, one implementation for servers and workers: elementwise
 // over a stretch of parameters, its gradients and its state, so that any cutting
 // of the flat buffer gives the same bits. Formulas are PyTorch's (torch.optim.SGD,
-// dampening 0; torch.optim.Adam, amsgrad off). No fused multiply-add: this
-// package is compiled with -ffp-contract=off.
+// dampening 0; torch.optim.Adam, amsgrad off), operation by operation: without
+// fused multiply-add PyTorch gives the same bits. Ours has none either: compiled
+// with -ffp-contract=off. Scalars are computed in double and rounded to fp32 once.
 #ifndef CROSSOVER_CORE_OPTIMIZER_H_
 #define CROSSOVER_CORE_OPTIMIZER_H_
 
@@ -23,10 +24,10 @@ class Optimizer {
   Optimizer(const proto::Optimizer& config, int64_t length);
 
   // One update of parameters [offset, offset + gradient.size()) of the stretch.
-  // `parameters` and `gradient` are those values alone, of equal size. The
-  // number of updates that each element has had before is kept per call range:
-  // `update` counts them from 0 (Adam's bias correction and momentum's first
-  // step need it), and the caller says it, since a server's parts advance apart.
+  // `parameters` and `gradient` are those values alone, of equal size (CHECK, as
+  // is the range). `update` is the number of updates that these values have had
+  // before; Adam's bias correction needs it, and the caller says it, since a
+  // server's parts advance apart.
   void Apply(int64_t offset, std::span<float> parameters, std::span<const float> gradient,
              double learning_rate, int64_t update);
 
@@ -35,6 +36,7 @@ class Optimizer {
 
  private:
   proto::Optimizer config_;
+  int64_t length_;
   std::vector<float> momentum_;  // momentum's buffer or Adam's first moment
   std::vector<float> second_;    // Adam's second moment
 };

@@ -7,7 +7,9 @@
 //                 it should be 99-100% of the step
 // Everything is clipped to the step.
 //
-// Thread-safe: the compute thread and the communication thread record at once.
+// Thread-safe: the compute thread and the communication thread record at once. Only
+// one thread, the compute thread, begins and ends steps. Nothing blocks beyond a
+// short lock. What is recorded between two steps belongs to neither and is dropped.
 // Memory is bounded by the spans of the current step and kMaxRecordedSteps records.
 #ifndef CROSSOVER_CORE_TIMELINE_H_
 #define CROSSOVER_CORE_TIMELINE_H_
@@ -38,6 +40,7 @@ struct OpRecord {
   Interval interval;
 };
 
+// Times are the lengths of unions; ops are clipped to the step, too.
 struct StepRecord {
   int64_t step = 0;
   Interval interval;
@@ -49,6 +52,8 @@ struct StepRecord {
   int64_t held_ns = 0;  // given by the strategy: replies held back by a bound
   int64_t covered_ns = 0;
   std::vector<OpRecord> ops;  // by op
+  int64_t samples = 0;        // trained on here in this step
+  double loss = 0;            // their mean
 };
 
 // The reduction, pure.
@@ -56,21 +61,24 @@ StepRecord ReduceStep(int64_t step, Interval interval, std::span<const TimeSpan>
 
 class Timeline {
  public:
-  // Past this many steps every second record is dropped and from then on only
-  // every second step (fourth, ...) is kept; all ranks keep the same ones.
+  // Past this many records, those of odd steps are dropped and from then on only
+  // every second step is kept (then every fourth, ...), chosen by the steps' numbers:
+  // all ranks keep the same ones.
   static constexpr int kMaxRecordedSteps = 16384;
 
   // `clock` must outlive the timeline.
   explicit Timeline(const Clock& clock);
 
   const Clock& clock() const { return clock_; }
-  // Steps follow one another: a step starts where it is begun.
+  // A step starts now. Its number is larger than that of the last, which has ended
+  // (CHECK).
   void BeginStep(int64_t step);
   void Record(SpanKind kind, int op, int64_t start_ns, int64_t end_ns);
   // Adds time in which a bound held this step's replies back.
   void AddHeld(int64_t duration_ns);
-  // Ends the step now and returns its record.
-  StepRecord EndStep();
+  // Ends the step now and returns its record. `samples` and their mean `loss` are
+  // the trainer's, kept beside the times.
+  StepRecord EndStep(int64_t samples, double loss);
 
   // Copies of what was kept.
   std::vector<StepRecord> steps() const;
@@ -80,12 +88,16 @@ class Timeline {
     std::vector<TimeSpan> spans;
   };
   std::vector<StepSpans> kept_spans() const;
-  // Steps whose spans are kept whole (a picture of a step).
+  // Steps whose spans are kept whole, unclipped (a picture of a step). Replaces
+  // earlier steps' names; applies to steps that end after the call.
   void KeepSpansOf(std::vector<int64_t> steps);
 
  private:
+  void Keep(const StepRecord& record);  // mutex_ is held
+
   const Clock& clock_;
   mutable std::mutex mutex_;
+  bool in_step_ = false;
   int64_t step_ = -1;
   int64_t step_start_ns_ = 0;
   int64_t held_ns_ = 0;
