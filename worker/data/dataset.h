@@ -1,5 +1,5 @@
 // A labelled set of small images in memory, as bytes; immutable and thread-safe
-// once read. worker/data/readers.h reads files.
+// once read. idx_reader.h and cifar10_reader.h describe the formats.
 #ifndef CROSSOVER_WORKER_DATA_DATASET_H_
 #define CROSSOVER_WORKER_DATA_DATASET_H_
 
@@ -48,8 +48,8 @@ struct TrainTest {
 // file's real length, labels against the classes, train against test shape).
 absl::StatusOr<TrainTest> ReadData(const proto::Data& data);
 
-// Samples of the data set that the job names, without reading its pixels (for
-// dry runs and refusals before anything starts).
+// The data set that the job names, from its files' headers, sizes and (IDX) training labels,
+// without reading pixels: for dry runs and refusals before anything starts.
 struct DataSummary {
   DataShape shape;
   int64_t train_samples = 0;

@@ -17,17 +17,10 @@
 #include "core/device_span.h"
 #include "core/flat_layout.h"
 #include "proto/job.pb.h"
+#include "worker/data/batch.h"
 #include "worker/data/dataset.h"
 
 namespace crossover::worker {
-
-// Samples ready for a model: images as normalised fp32, row-major
-// [size, channels, height, width], and their classes.
-struct Batch {
-  std::vector<float> images;
-  std::vector<int64_t> labels;
-  int64_t size() const { return static_cast<int64_t>(labels.size()); }
-};
 
 struct EvaluationResult {
   double accuracy = 0;  // of all samples

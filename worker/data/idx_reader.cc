@@ -1,0 +1,202 @@
+#include "worker/data/idx_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "core/status.h"
+#include "worker/data/byte_source.h"
+#include "worker/data/data_files.h"
+
+namespace crossover::worker {
+namespace {
+
+constexpr int64_t kSideMax = 4096;
+
+// A file whose header has been read and found possible; its source stands at the
+// first value.
+struct IdxFile {
+  std::unique_ptr<ByteSource> source;
+  std::vector<int64_t> sizes;  // samples first
+  std::string promise;         // "the header promises 60000 images of 28x28"
+  int64_t bytes = 0;           // of the whole stream, header included
+
+  int64_t samples() const { return sizes[0]; }
+};
+
+// Images and labels of one half of the data set.
+struct IdxHalf {
+  IdxFile images;
+  IdxFile labels;
+};
+
+std::vector<std::string> IdxNames(absl::string_view half, absl::string_view kind, int dimensions) {
+  const std::string dash = absl::StrCat(half, "-", kind, "-idx", dimensions, "-ubyte");
+  const std::string dot = absl::StrCat(half, "-", kind, ".idx", dimensions, "-ubyte");
+  return {dash, dot, dash + ".gz", dot + ".gz"};
+}
+
+absl::Status CheckMagic(const std::string& path, std::span<const uint8_t> magic, int dimensions) {
+  const uint8_t expected[] = {0, 0, 8, static_cast<uint8_t>(dimensions)};
+  if (std::equal(magic.begin(), magic.end(), expected)) return absl::OkStatus();
+  const bool gzip = magic[0] == 0x1f && magic[1] == 0x8b;
+  return absl::DataLossError(absl::StrFormat(
+      "%s: byte 0: the magic number is %02x%02x%02x%02x; expected 0000080%d (unsigned bytes in %d "
+      "dimension%s)%s",
+      path, magic[0], magic[1], magic[2], magic[3], dimensions, dimensions,
+      dimensions == 1 ? "" : "s", gzip ? "; it is a gzip: its name must end in .gz" : ""));
+}
+
+// Each size at least 1 and an image's sides bounded, so that products cannot overflow.
+absl::Status CheckSizes(const std::string& path, std::span<const int64_t> sizes) {
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const bool side = d > 0;
+    if (sizes[d] >= 1 && (!side || sizes[d] <= kSideMax)) continue;
+    return absl::DataLossError(absl::StrCat(
+        path, ": byte ", 4 + 4 * d, ": the header promises a size of ", sizes[d], " in dimension ",
+        d, "; allowed: ", side ? absl::StrCat("1 to ", kSideMax) : "at least 1"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<IdxFile> OpenIdx(const std::string& directory, absl::string_view half,
+                                absl::string_view kind, int dimensions) {
+  ASSIGN_OR_RETURN(const std::string path,
+                   FindDataFile(directory, IdxNames(half, kind, dimensions)));
+  IdxFile file;
+  ASSIGN_OR_RETURN(file.source, OpenByteSource(path));
+  const int64_t header_bytes = 4 + 4 * dimensions;
+  std::vector<uint8_t> header(header_bytes);
+  RETURN_IF_ERROR(ReadExactly(*file.source, header, "an IDX header is needed", header_bytes));
+  RETURN_IF_ERROR(CheckMagic(path, std::span(header).first(4), dimensions));
+  int64_t values = 1;
+  for (int d = 0; d < dimensions; ++d) {
+    const uint8_t* b = &header[4 + 4 * d];
+    file.sizes.push_back(int64_t{b[0]} << 24 | int64_t{b[1]} << 16 | int64_t{b[2]} << 8 | b[3]);
+    values *= file.sizes.back();
+  }
+  RETURN_IF_ERROR(CheckSizes(path, file.sizes));
+  file.promise = absl::StrCat("the header promises ", file.samples(), " ", kind);
+  if (dimensions == 3) absl::StrAppend(&file.promise, " of ", file.sizes[1], "x", file.sizes[2]);
+  file.bytes = header_bytes + values;
+  if (values > kPixelBytesMax) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, ": byte 4: ", file.promise, ", ", file.bytes,
+                     " bytes; allowed: ", kPixelBytesMax, " bytes"));
+  }
+  RETURN_IF_ERROR(CheckPossibleSize(*file.source, file.promise, file.bytes));
+  return file;
+}
+
+absl::StatusOr<IdxHalf> OpenHalf(const std::string& directory, absl::string_view half) {
+  IdxHalf files;
+  ASSIGN_OR_RETURN(files.images, OpenIdx(directory, half, "images", 3));
+  ASSIGN_OR_RETURN(files.labels, OpenIdx(directory, half, "labels", 1));
+  if (files.images.samples() != files.labels.samples()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(files.labels.source->path(), ": byte 4: ", files.labels.samples(), " labels; ",
+                     files.images.source->path(), " has ", files.images.samples(), " images"));
+  }
+  return files;
+}
+
+DataShape ShapeOf(const IdxFile& images) {
+  DataShape shape;
+  shape.height = static_cast<int>(images.sizes[1]);
+  shape.width = static_cast<int>(images.sizes[2]);
+  return shape;
+}
+
+absl::StatusOr<std::pair<IdxHalf, IdxHalf>> OpenBoth(const std::string& directory) {
+  RETURN_IF_ERROR(CheckDataDirectory(directory));
+  ASSIGN_OR_RETURN(IdxHalf train, OpenHalf(directory, "train"));
+  ASSIGN_OR_RETURN(IdxHalf test, OpenHalf(directory, "t10k"));
+  const DataShape train_shape = ShapeOf(train.images), test_shape = ShapeOf(test.images);
+  if (train_shape.height != test_shape.height || train_shape.width != test_shape.width) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(test.images.source->path(), ": byte 8: images of ", ShapeText(test_shape),
+                     "; ", train.images.source->path(), " has images of ", ShapeText(train_shape)));
+  }
+  return std::pair(std::move(train), std::move(test));
+}
+
+// All labels of a file.
+absl::StatusOr<std::vector<uint8_t>> ReadLabels(IdxFile& file) {
+  std::vector<uint8_t> labels(file.samples());
+  RETURN_IF_ERROR(ReadExactly(*file.source, labels, file.promise, file.bytes));
+  RETURN_IF_ERROR(SkipToExactEnd(*file.source, file.promise, file.bytes));
+  return labels;
+}
+
+int CountClasses(std::span<const uint8_t> train_labels) {
+  return std::max(2, 1 + *std::max_element(train_labels.begin(), train_labels.end()));
+}
+
+absl::Status CheckLabels(const IdxFile& file, std::span<const uint8_t> labels, int classes) {
+  const auto wrong =
+      std::find_if(labels.begin(), labels.end(), [&](uint8_t label) { return label >= classes; });
+  if (wrong == labels.end()) return absl::OkStatus();
+  const int64_t header_bytes = file.bytes - file.samples();
+  return absl::DataLossError(
+      absl::StrCat(file.source->path(), ": byte ", header_bytes + (wrong - labels.begin()),
+                   ": label ", *wrong, "; the training labels go from 0 to ", classes - 1));
+}
+
+// The first `used` images; the rest is passed over.
+absl::StatusOr<std::vector<uint8_t>> ReadImages(IdxFile& file, int64_t used) {
+  std::vector<uint8_t> pixels(used * file.sizes[1] * file.sizes[2]);
+  RETURN_IF_ERROR(ReadExactly(*file.source, pixels, file.promise, file.bytes));
+  RETURN_IF_ERROR(SkipToExactEnd(*file.source, file.promise, file.bytes));
+  return pixels;
+}
+
+}  // namespace
+
+absl::StatusOr<TrainTest> ReadIdx(const proto::Data& data) {
+  ASSIGN_OR_RETURN(auto files, OpenBoth(data.path()));
+  auto& [train_files, test_files] = files;
+  TrainTest result;
+  Dataset &train = result.train, &test = result.test;
+  ASSIGN_OR_RETURN(train.labels, ReadLabels(train_files.labels));
+  ASSIGN_OR_RETURN(test.labels, ReadLabels(test_files.labels));
+  train.shape = ShapeOf(train_files.images);
+  train.shape.classes = CountClasses(train.labels);
+  test.shape = train.shape;
+  RETURN_IF_ERROR(CheckLabels(test_files.labels, test.labels, test.shape.classes));
+
+  ASSIGN_OR_RETURN(const int64_t train_used,
+                   UsedSamples("data.train_limit", data.train_limit(), train.size(),
+                               train_files.images.source->path()));
+  ASSIGN_OR_RETURN(const int64_t test_used,
+                   UsedSamples("data.test_limit", data.test_limit(), test.size(),
+                               test_files.images.source->path()));
+  train.labels.resize(train_used);
+  test.labels.resize(test_used);
+  ASSIGN_OR_RETURN(train.pixels, ReadImages(train_files.images, train_used));
+  ASSIGN_OR_RETURN(test.pixels, ReadImages(test_files.images, test_used));
+  return result;
+}
+
+absl::StatusOr<DataSummary> SummarizeIdx(const proto::Data& data) {
+  ASSIGN_OR_RETURN(auto files, OpenBoth(data.path()));
+  auto& [train, test] = files;
+  DataSummary summary;
+  ASSIGN_OR_RETURN(const std::vector<uint8_t> labels, ReadLabels(train.labels));
+  summary.shape = ShapeOf(train.images);
+  summary.shape.classes = CountClasses(labels);
+  ASSIGN_OR_RETURN(summary.train_samples,
+                   UsedSamples("data.train_limit", data.train_limit(), train.images.samples(),
+                               train.images.source->path()));
+  ASSIGN_OR_RETURN(summary.test_samples,
+                   UsedSamples("data.test_limit", data.test_limit(), test.images.samples(),
+                               test.images.source->path()));
+  return summary;
+}
+
+}  // namespace crossover::worker
