@@ -23,18 +23,19 @@ EXCEPTIONS = {
 MAY_INCLUDE = {
     "proto": ["proto"],
     "core": ["core", "proto"],
+    "os": ["os", "core", "proto"],
     "net": ["net", "core", "proto"],
-    "ps": ["ps", "net", "core", "proto"],
+    "ps": ["ps", "net", "os", "core", "proto"],
     "allreduce": ["allreduce", "net", "core", "proto"],
-    "worker": ["worker", "ps", "allreduce", "net", "core", "proto"],
-    "experiments": ["experiments", "worker/data", "net", "core", "proto"],
+    "worker": ["worker", "ps", "allreduce", "net", "os", "core", "proto"],
+    "experiments": ["experiments", "worker/data", "net", "os", "core", "proto"],
 }
 
 CLOCK = re.compile(
     r"\b(clock_gettime|gettimeofday|timespec_get|clock_nanosleep|nanosleep|usleep|sleep"
     r"|gpr_now|gpr_sleep_until|absl::Now|absl::SleepFor|std::time)\s*\("
     r"|\b(sleep_for|sleep_until|_clock::now)\b|\w+_clock::now\b|\btime\((nullptr|NULL|0)\)")
-MACHINE_PATH = re.compile(r"(?<![\w.$}/-])/(work|root|home/\w+)/")
+MACHINE_PATH = re.compile(r"(?<![\w.$}/-])/(work|root)/")
 LITERAL_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//.*')
 
 
@@ -142,20 +143,37 @@ def torch_include(file):
             yield number, "LibTorch in a header costs each includer 20 s; only worker/models/*.h may"
 
 
+def functions(code):
+    """(first line, last line) of each function; relies on clang-format's indentation."""
+    classes = []
+    for indent in ("", "  "):
+        start = None
+        for number, line in enumerate(code, 1):
+            line = line.rstrip()
+            if not line.startswith(indent) or line[len(indent):len(indent) + 1] in ("", " ", "#"):
+                continue
+            if not line.startswith(indent + "}"):
+                start = number
+            elif start is not None:
+                head = re.match(r"(.*?)\{\s*$", "\n".join(code[start - 1:number - 1]), re.DOTALL | re.MULTILINE)
+                if not head:
+                    continue
+                if re.match(r"\s*(template <.*>\s*)?(class|struct)\b", head[1]):
+                    classes.append((start, number))
+                elif "(" in head[1] and not head[1].rstrip().endswith("="):
+                    if not indent or any(a < start < b for a, b in classes):
+                        yield start, number
+
+
 @each_file
 def length(file):
     if len(file.lines) > LINES_MAX["file"] and (file.is_cpp or file.path.endswith((".py", ".proto"))):
         yield 1, "%d lines; a file has one subject and at most %d" % (
             len(file.lines), LINES_MAX["file"])
-    start = indent = None
-    for number, line in enumerate(file.code, 1):
-        if start is None and re.match(r"^(  )?\S.*\)[^=;]*\{$", line) and not line.startswith("#"):
-            start, indent = number, line[:len(line) - len(line.lstrip())]
-        elif start is not None and re.match(indent + r"\}", line):
-            if number - start + 1 > LINES_MAX["function"]:
-                yield start, "a function of %d lines; a page is %d" % (
-                    number - start + 1, LINES_MAX["function"])
-            start = None
+    for start, end in functions(file.code):
+        if end - start + 1 > LINES_MAX["function"]:
+            yield start, "a function of %d lines; a page is %d" % (
+                end - start + 1, LINES_MAX["function"])
 
 
 @each_file

@@ -44,6 +44,8 @@ def count(events, exit_status):
                 broken.add(id_["testSummary"]["label"])
         elif "targetCompleted" in id_ and not event.get("completed", {}).get("success"):
             broken.add(id_["targetCompleted"]["label"])
+        elif "aborted" in event:  # a pattern that names nothing, a package that does not load
+            broken.add(json.dumps(id_))
     passed = sum(p for p, _ in by_target.values())
     failed = sum(f for _, f in by_target.values())
     failing = {label for (label, _), (_, f) in by_target.items() if f}
