@@ -24,22 +24,24 @@ struct AveragingSchedule {
 };
 
 // theta_old - mean(theta_local) taken as a gradient of SGD with Nesterov
-// momentum: v = mu v + g; theta = theta_old - lr (g + mu v). With lr 1 and mu 0
-// it is plain averaging and gives mean(theta_local) to the bit. One stretch of
-// parameters; not thread-safe.
+// momentum: v = mu v + g, from v = 0; theta = theta_old - lr (g + mu v). With lr 1
+// and mu 0 it is plain averaging and gives mean(theta_local) to the bit. Elementwise:
+// cutting the stretch changes no bit. One stretch of parameters; not thread-safe.
 class OuterOptimizer {
  public:
   OuterOptimizer(double learning_rate, double momentum, int64_t length);
   // True where it is plain averaging and needs neither theta_old nor state.
   bool IsPlainAverage() const;
   // parameters: theta_old on entry, the new theta on return. mean: mean(theta_local)
-  // of the same range [offset, offset + size) of the stretch.
+  // of the same range [offset, offset + size) of the stretch (CHECK: equal sizes,
+  // inside it).
   void Apply(int64_t offset, std::span<float> parameters, std::span<const float> mean);
   int64_t state_bytes() const;
 
  private:
   double learning_rate_;
   double momentum_;
+  int64_t length_;
   std::vector<float> velocity_;
 };
 

@@ -10,8 +10,9 @@ namespace crossover {
 
 class Histogram {
  public:
+  // slots > 0.
   explicit Histogram(int slots = 64);
-  // value >= 0.
+  // value >= 0 and count >= 0.
   void Add(int64_t value, int64_t count = 1);
   // Slot by slot; sizes must agree.
   void Merge(const Histogram& other);

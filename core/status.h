@@ -22,16 +22,22 @@ inline absl::Status Annotate(const absl::Status& status, absl::string_view prefi
 #define CROSSOVER_CONCAT_INNER(a, b) a##b
 #define CROSSOVER_CONCAT(a, b) CROSSOVER_CONCAT_INNER(a, b)
 
-#define RETURN_IF_ERROR(expression)                       \
-  do {                                                    \
-    if (absl::Status status_ = (expression); !status_.ok()) return status_; \
+// The long name keeps clear of names in `expression`.
+#define RETURN_IF_ERROR(expression)                                 \
+  do {                                                              \
+    if (absl::Status crossover_status_of_expression = (expression); \
+        !crossover_status_of_expression.ok()) {                     \
+      return crossover_status_of_expression;                        \
+    }                                                               \
   } while (false)
 
+// `target` may be a declaration. Expands to several statements: not after a bare
+// if or for.
 #define ASSIGN_OR_RETURN(target, expression) \
   ASSIGN_OR_RETURN_IMPL(CROSSOVER_CONCAT(status_or_, __LINE__), target, expression)
-#define ASSIGN_OR_RETURN_IMPL(temporary, target, expression)     \
-  auto temporary = (expression);                                 \
-  if (!temporary.ok()) return std::move(temporary).status();     \
+#define ASSIGN_OR_RETURN_IMPL(temporary, target, expression) \
+  auto temporary = (expression);                             \
+  if (!temporary.ok()) return std::move(temporary).status(); \
   target = std::move(temporary).value()
 
 #endif  // CROSSOVER_CORE_STATUS_H_
