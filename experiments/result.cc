@@ -1,0 +1,365 @@
+#include "experiments/result.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+
+namespace crossover::experiments {
+namespace {
+
+// Keeps the fields in the order below, so that a line begins with what it is about.
+using Json = nlohmann::ordered_json;
+
+// The fields of each struct, named once: a writer and a reader both walk them.
+template <typename Archive>
+void Fields(Archive& a, Environment& v) {
+  a("cpu_model", v.cpu_model);
+  a("cores", v.cores);
+  a("memory_bytes", v.memory_bytes);
+  a("kernel", v.kernel);
+  a("hostname", v.hostname);
+  a("compiler", v.compiler);
+  a("git_commit", v.git_commit);
+  a("git_dirty", v.git_dirty);
+  a("blas_library", v.blas_library);
+  a("congestion_control", v.congestion_control);
+  a("versions", v.versions);
+}
+
+template <typename Archive>
+void Fields(Archive& a, Network& v) {
+  a("interface", v.interface);
+  a("loopback", v.loopback);
+  a("shaping", v.shaping);
+}
+
+template <typename Archive>
+void Fields(Archive& a, StalenessFigures& v) {
+  a("histogram", v.histogram);
+  a("mean", v.mean);
+  a("max", v.max);
+}
+
+template <typename Archive>
+void Fields(Archive& a, WorkerFigures& v) {
+  a("rank", v.rank);
+  a("host", v.host);
+  a("samples_per_second", v.samples_per_second);
+  a("step_ms_median", v.step_ms_median);
+  a("compute_ms_median", v.compute_ms_median);
+  a("exposed_ms_median", v.exposed_ms_median);
+  a("wait_ms_median", v.wait_ms_median);
+  a("held_replies", v.held_replies);
+  a("held_ms", v.held_ms);
+}
+
+template <typename Archive>
+void Fields(Archive& a, ServerFigures& v) {
+  a("rank", v.rank);
+  a("host", v.host);
+  a("parameter_bytes", v.parameter_bytes);
+  a("state_bytes", v.state_bytes);
+  a("apply_ms_per_step", v.apply_ms_per_step);
+  a("pushes", v.pushes);
+  a("payload_received_bytes", v.payload_received_bytes);
+  a("payload_sent_bytes", v.payload_sent_bytes);
+  a("wire_received_bytes", v.wire_received_bytes);
+  a("wire_sent_bytes", v.wire_sent_bytes);
+}
+
+template <typename Archive>
+void Fields(Archive& a, ProcessFigures& v) {
+  a("name", v.name);
+  a("host", v.host);
+  a("peak_rss_bytes", v.peak_rss_bytes);
+  a("cpu_s", v.cpu_s);
+}
+
+template <typename Archive>
+void Fields(Archive& a, StragglerFigures& v) {
+  a("rank", v.rank);
+  a("share_of_steps", v.share_of_steps);
+  a("excess_ms", v.excess_ms);
+  a("phase", v.phase);
+  a("within_clock_error", v.within_clock_error);
+}
+
+template <typename Archive>
+void Fields(Archive& a, LossPoint& v) {
+  a("step", v.step);
+  a("time_s", v.time_s);
+  a("samples", v.samples);
+  a("loss", v.loss);
+}
+
+template <typename Archive>
+void Fields(Archive& a, AccuracyPoint& v) {
+  a("step", v.step);
+  a("time_s", v.time_s);
+  a("samples", v.samples);
+  a("accuracy", v.accuracy);
+  a("loss", v.loss);
+}
+
+template <typename Archive>
+void Fields(Archive& a, PictureSpan& v) {
+  a("rank", v.rank);
+  a("kind", v.kind);
+  a("op", v.op);
+  a("start_ms", v.start_ms);
+  a("end_ms", v.end_ms);
+}
+
+template <typename Archive>
+void Fields(Archive& a, StepPicture& v) {
+  a("step", v.step);
+  a("duration_ms", v.duration_ms);
+  a("spans", v.spans);
+}
+
+template <typename Archive>
+void Fields(Archive& a, Breakdown& v) {
+  a("compute_ms", v.compute_ms);
+  a("exposed_transfer_ms", v.exposed_transfer_ms);
+  a("exposed_wait_ms", v.exposed_wait_ms);
+  a("data_ms", v.data_ms);
+  a("apply_ms", v.apply_ms);
+  a("other_ms", v.other_ms);
+}
+
+template <typename Archive>
+void StepFields(Archive& a, RunResult& v) {
+  a("steps", v.steps);
+  a("warmup_steps_left_out", v.warmup_steps_left_out);
+  a("samples_per_second", v.samples_per_second);
+  a("step_ms_mean", v.step_ms_mean);
+  a("step_ms_median", v.step_ms_median);
+  a("step_ms_p95", v.step_ms_p95);
+  a("communication_share", v.communication_share);
+  a("overlap", v.overlap);
+  a("coverage", v.coverage);
+  a("compute_ms", v.compute_ms);
+  a("communication_ms", v.communication_ms);
+  a("hidden_ms", v.hidden_ms);
+  a("exposed_ms", v.exposed_ms);
+  a("wait_ms", v.wait_ms);
+  a("transfer_ms", v.transfer_ms);
+  a("data_ms", v.data_ms);
+  a("apply_ms", v.apply_ms);
+  a("other_ms", v.other_ms);
+  a("breakdown", v.breakdown);
+}
+
+template <typename Archive>
+void Fields(Archive& a, RunResult& v) {
+  a("job_name", v.job_name);
+  a("model", v.model);
+  a("strategy", v.strategy);
+  a("workers", v.workers);
+  a("servers", v.servers);
+  a("shards", v.shards);
+  a("repetition", v.repetition);
+  a("failure", v.failure);
+  StepFields(a, v);
+  a("synchronisations", v.synchronisations);
+  a("model_bytes", v.model_bytes);
+  a("bytes_sent_per_step", v.bytes_sent_per_step);
+  a("bytes_received_per_step", v.bytes_received_per_step);
+  a("bytes_formula_per_step", v.bytes_formula_per_step);
+  a("wire_bytes_sent_per_step", v.wire_bytes_sent_per_step);
+  a("wire_bytes_received_per_step", v.wire_bytes_received_per_step);
+  a("bytes_to_target", v.bytes_to_target);
+  a("staleness", v.staleness);
+  a("lead_steps_max", v.lead_steps_max);
+  a("learning_rate_peak", v.learning_rate_peak);
+  a("updates_per_global_batch", v.updates_per_global_batch);
+  a("effective_learning_rate", v.effective_learning_rate);
+  a("test_accuracy", v.test_accuracy);
+  a("test_loss", v.test_loss);
+  a("target_accuracy", v.target_accuracy);
+  a("time_to_target_s", v.time_to_target_s);
+  a("machine_seconds", v.machine_seconds);
+  a("machine_seconds_to_target", v.machine_seconds_to_target);
+  a("peak_rss_bytes", v.peak_rss_bytes);
+  a("shard_imbalance", v.shard_imbalance);
+  a("clock_error_ms", v.clock_error_ms);
+  a("parameter_fingerprint", v.parameter_fingerprint);
+  a("parameter_norm", v.parameter_norm);
+  a("parameters_equal", v.parameters_equal);
+  a("straggler", v.straggler);
+  a("worker_figures", v.worker_figures);
+  a("server_figures", v.server_figures);
+  a("processes", v.processes);
+  a("notes", v.notes);
+  a("start_time", v.start_time);
+  a("wall_s", v.wall_s);
+  a("training_s", v.training_s);
+  a("rerun_command", v.rerun_command);
+  a("job_fingerprint", v.job_fingerprint);
+  a("resolved_job", v.resolved_job);
+  a("network", v.network);
+  a("environment", v.environment);
+  a("accuracy_curve", v.accuracy_curve);
+  a("loss_curve", v.loss_curve);
+  a("step_picture", v.step_picture);
+}
+
+class Writer {
+ public:
+  template <typename T>
+  void operator()(const char* name, T& value) {
+    json_[name] = Convert(value);
+  }
+  Json Take() { return std::move(json_); }
+
+  template <typename T>
+  static Json Convert(T& value) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string> ||
+                  std::is_same_v<T, std::map<std::string, std::string>>) {
+      return Json(value);
+    } else {
+      Writer writer;
+      Fields(writer, value);
+      return writer.Take();
+    }
+  }
+  template <typename T>
+  static Json Convert(std::optional<T>& value) {
+    return value.has_value() ? Convert(*value) : Json(nullptr);
+  }
+  template <typename T>
+  static Json Convert(std::vector<T>& values) {
+    Json array = Json::array();
+    for (T& value : values) array.push_back(Convert(value));
+    return array;
+  }
+
+ private:
+  Json json_ = Json::object();
+};
+
+// Keeps the first error and reads nothing after it.
+class Reader {
+ public:
+  Reader(const Json& json, std::string path, std::string& error)
+      : json_(json), path_(std::move(path)), error_(error) {}
+
+  template <typename T>
+  void operator()(const char* name, T& value) {
+    if (!error_.empty()) return;
+    const std::string path = path_.empty() ? name : absl::StrCat(path_, ".", name);
+    const auto found = json_.find(name);
+    if (found == json_.end()) {
+      error_ = absl::StrCat("field '", path, "' is missing");
+      return;
+    }
+    Read(*found, path, value);
+  }
+
+  void Read(const Json& json, const std::string& path, std::string& value) {
+    if (!json.is_string()) return Wrong(json, path, "a string");
+    value = json.get<std::string>();
+  }
+  void Read(const Json& json, const std::string& path, bool& value) {
+    if (!json.is_boolean()) return Wrong(json, path, "true or false");
+    value = json.get<bool>();
+  }
+  void Read(const Json& json, const std::string& path, int64_t& value) {
+    const bool fits =
+        json.is_number_integer() &&
+        (!json.is_number_unsigned() ||
+         json.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()));
+    if (!fits) return Wrong(json, path, "an integer of 64 bits");
+    value = json.get<int64_t>();
+  }
+  // JSON has no NaN: a figure that is not finite was written as null.
+  void Read(const Json& json, const std::string& path, double& value) {
+    if (!json.is_number() && !json.is_null()) return Wrong(json, path, "a number or null");
+    value = json.is_null() ? std::nan("") : json.get<double>();
+  }
+  void Read(const Json& json, const std::string& path, std::map<std::string, std::string>& values) {
+    if (!json.is_object()) return Wrong(json, path, "an object");
+    values.clear();
+    for (const auto& [key, value] : json.items()) {
+      if (error_.empty()) Read(value, absl::StrCat(path, ".", key), values[key]);
+    }
+  }
+  template <typename T>
+  void Read(const Json& json, const std::string& path, std::optional<T>& value) {
+    value.reset();
+    if (json.is_null()) return;
+    Read(json, path, value.emplace());
+  }
+  template <typename T>
+  void Read(const Json& json, const std::string& path, std::vector<T>& values) {
+    if (!json.is_array()) return Wrong(json, path, "an array");
+    values.assign(json.size(), T());
+    for (size_t i = 0; i < values.size() && error_.empty(); ++i) {
+      Read(json[i], absl::StrCat(path, "[", i, "]"), values[i]);
+    }
+  }
+  template <typename T>
+  void Read(const Json& json, const std::string& path, T& value) {
+    if (!json.is_object()) return Wrong(json, path, "an object");
+    Reader reader(json, path, error_);
+    Fields(reader, value);
+  }
+
+ private:
+  void Wrong(const Json& json, const std::string& path, const char* expected) {
+    std::string found = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (found.size() > 40) found = absl::StrCat(found.substr(0, 40), "...");
+    error_ = absl::StrCat("field '", path, "': found ", found, ", expected ", expected);
+  }
+
+  const Json& json_;
+  const std::string path_;
+  std::string& error_;
+};
+
+std::string Inconsistency(const RunResult& result) {
+  if (result.strategy.empty()) return "field 'strategy' is empty";
+  if (result.workers < 1) return absl::StrCat("field 'workers': found ", result.workers);
+  if (result.servers < 0) return absl::StrCat("field 'servers': found ", result.servers);
+  return "";
+}
+
+}  // namespace
+
+std::string ToJsonLine(const RunResult& result) {
+  RunResult copy = result;
+  return Writer::Convert(copy).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+absl::StatusOr<std::vector<RunResult>> ParseResults(std::string_view jsonl) {
+  std::vector<RunResult> results;
+  int line_number = 0;
+  while (!jsonl.empty()) {
+    const std::string_view line = jsonl.substr(0, jsonl.find('\n'));
+    jsonl.remove_prefix(std::min(jsonl.size(), line.size() + 1));
+    ++line_number;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const Json json = Json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
+    std::string error;
+    if (json.is_discarded() || !json.is_object()) {
+      error = "not one JSON object; a run that was cut short leaves such a line: remove it";
+    } else {
+      RunResult result;
+      Reader reader(json, "", error);
+      Fields(reader, result);
+      if (error.empty()) error = Inconsistency(result);
+      if (error.empty()) results.push_back(std::move(result));
+    }
+    if (!error.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("results line ", line_number, ": ", error));
+    }
+  }
+  return results;
+}
+
+}  // namespace crossover::experiments
