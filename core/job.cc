@@ -1,0 +1,121 @@
+#include "core/job.h"
+
+#include <cstdint>
+#include <string>
+
+#include "core/check.h"
+#include "core/job_internal.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/text_format.h"
+
+namespace crossover {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+// Writes out the default of every scalar field that is unset and has one.
+void FillDefaults(Message& message) {
+  const Reflection& reflection = *message.GetReflection();
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor& field = *message.GetDescriptor()->field(i);
+    if (field.is_repeated()) continue;
+    if (field.message_type() != nullptr) {
+      FillDefaults(*reflection.MutableMessage(&message, &field));
+    } else if (field.has_default_value() && !reflection.HasField(message, &field)) {
+      const std::string text = field.cpp_type() == FieldDescriptor::CPPTYPE_STRING
+                                   ? field.default_value_string()
+                                   : ValueText(message, field);
+      CROSSOVER_CHECK(SetFromText(field, text, message).ok(), "a default is a value of its field");
+    }
+  }
+}
+
+uint64_t Fnv1a(std::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (char byte : bytes) {
+    hash ^= static_cast<unsigned char>(byte);
+    hash *= 0x100000001b3u;
+  }
+  return hash;
+}
+
+}  // namespace
+
+proto::Job WithDefaults(const proto::Job& job) {
+  proto::Job full = job;
+  // Deterministic mode implies the algorithm that sums in rank order; ValidateJob
+  // refuses a job that asks for another one.
+  if (job.deterministic() && !job.allreduce().has_algorithm()) {
+    full.mutable_allreduce()->set_algorithm(proto::AllReduce::direct);
+  }
+  FillDefaults(full);
+  // The count takes the fraction's place.
+  if (job.learning_rate().has_warmup_steps()) {
+    full.mutable_learning_rate()->clear_warmup_fraction();
+  }
+  return full;
+}
+
+std::string PrintJob(const proto::Job& job) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetUseUtf8StringEscaping(true);
+  std::string text;
+  CROSSOVER_CHECK(printer.PrintToString(job, &text), "printing to a string cannot fail");
+  return text;
+}
+
+uint64_t JobFingerprint(const proto::Job& job) {
+  proto::Job canonical = WithDefaults(job);
+  canonical.DiscardUnknownFields();
+  canonical.clear_name();
+  canonical.clear_comparison();
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream output(&stream);
+    output.SetSerializationDeterministic(true);
+    CROSSOVER_CHECK(canonical.SerializeToCodedStream(&output), "a job has no required fields");
+  }
+  return Fnv1a(bytes);
+}
+
+std::string StrategyName(proto::Strategy::Name name) { return proto::Strategy::Name_Name(name); }
+
+bool UsesServers(const proto::Job& job) {
+  switch (job.strategy()) {
+    case proto::Strategy::ps_sync:
+    case proto::Strategy::ps_ssp:
+    case proto::Strategy::ps_async:
+      return true;
+    case proto::Strategy::local_sgd:
+      return job.local_sgd().through() == proto::LocalSgd::servers;
+    case proto::Strategy::single:
+    case proto::Strategy::allreduce_ring:
+      return false;
+  }
+  return false;
+}
+
+bool UsesCollectives(const proto::Job& job) {
+  switch (job.strategy()) {
+    case proto::Strategy::allreduce_ring:
+      return true;
+    case proto::Strategy::local_sgd:
+      return job.local_sgd().through() == proto::LocalSgd::allreduce;
+    case proto::Strategy::single:
+    case proto::Strategy::ps_sync:
+    case proto::Strategy::ps_ssp:
+    case proto::Strategy::ps_async:
+      return false;
+  }
+  return false;
+}
+
+int WorkerProcesses(const proto::Job& job) {
+  return job.strategy() == proto::Strategy::single ? 1 : job.workers();
+}
+
+}  // namespace crossover

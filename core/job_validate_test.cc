@@ -1,0 +1,264 @@
+// Every kind of refusal of ValidateJob, with its message; and what must pass.
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/job.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace crossover {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// The default job with overrides like "workers=0".
+proto::Job JobWith(const std::vector<std::string>& overrides) {
+  proto::Job job;
+  for (const std::string& one : overrides) {
+    const size_t equals = one.find('=');
+    const absl::Status status = OverrideField(one.substr(0, equals), one.substr(equals + 1), job);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  return job;
+}
+
+std::string Refused(const std::vector<std::string>& overrides) {
+  const absl::Status status = ValidateJob(JobWith(overrides));
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument)
+      << ::testing::PrintToString(overrides);
+  const std::string message(status.message());
+  // Each names a field that exists, and a way out.
+  EXPECT_TRUE(IsJobField(message.substr(0, message.find(' ')))) << message;
+  EXPECT_THAT(message, HasSubstr("; allowed: "));
+  EXPECT_THAT(message, HasSubstr("; fix: "));
+  return message;
+}
+
+TEST(ValidateJobTest, TheDefaultJobIsValidWithEveryStrategy) {
+  EXPECT_EQ(ValidateJob(proto::Job()), absl::OkStatus());
+  for (const char* name :
+       {"single", "ps_sync", "ps_ssp", "ps_async", "allreduce_ring", "local_sgd"}) {
+    EXPECT_EQ(ValidateJob(JobWith({std::string("strategy=") + name})), absl::OkStatus()) << name;
+  }
+}
+
+struct Bound {
+  const char* path;
+  std::vector<const char*> refused;
+  std::vector<const char*> accepted;
+  const char* allowed;
+};
+
+TEST(ValidateJobTest, BoundsOfSingleFields) {
+  const std::vector<Bound> bounds = {
+      {"global_batch", {"0", "-4", "1073741828"}, {"4", "1073741824"}, "1 to 1073741824"},
+      {"accumulation", {"0", "-1", "65537"}, {"1", "128"}, "1 to 65536"},
+      {"workers", {"0", "-1", "1025"}, {"1", "512"}, "1 to 1024"},
+      {"servers", {"-1", "1025"}, {"1", "1024"}, "0 to 1024"},
+      {"steps", {"-1", "1000000001"}, {"0"}, "0 to 1000000000"},
+      {"epochs", {"-1", "1000001"}, {"1"}, "0 to 1000000"},
+      {"data.train_limit", {"-1"}, {"0", "1"}, "0 to "},
+      {"data.test_limit", {"-1"}, {"0", "1"}, "0 to "},
+      {"optimizer.momentum", {"-0.1", "1", "1.5"}, {"0.001", "0.999"}, "from 0 to below 1"},
+      {"optimizer.weight_decay", {"-1e-9", "1e7"}, {"0", "0.01"}, "0 to 1e6"},
+      {"optimizer.beta1", {"-0.1", "1"}, {"0", "0.99"}, "from 0 to below 1"},
+      {"optimizer.beta2", {"-0.1", "1"}, {"0", "0.9999"}, "from 0 to below 1"},
+      {"optimizer.epsilon", {"0", "-1", "1e-31", "2"}, {"1e-30", "1"}, "1e-30 to 1"},
+      {"learning_rate.base", {"0", "-0.1", "1e7"}, {"1e-9", "10"}, "above 0, at most 1e6"},
+      {"learning_rate.reference_batch", {"0", "-1"}, {"1"}, "1 to "},
+      {"learning_rate.warmup_steps", {"-1"}, {"0", "10"}, "0 to "},
+      {"learning_rate.warmup_fraction", {"-0.1", "1.1"}, {"0", "1"}, "0 to 1"},
+      {"ps.staleness_bound", {"-1"}, {"0", "100"}, "0 to "},
+      {"ps.part_bytes",
+       {"0", "-4", "2", "65537", "67108868"},
+       {"4", "67108864"},
+       "a multiple of 4"},
+      {"allreduce.chunk_bytes",
+       {"0", "-4", "65538", "67108868"},
+       {"4", "67108864"},
+       "a multiple of 4"},
+      {"local_sgd.local_steps", {"0", "-1"}, {"1"}, "1 to "},
+      {"local_sgd.first_phase_steps", {"-1"}, {"0", "5"}, "0 to "},
+      {"local_sgd.outer_learning_rate", {"0", "-1"}, {"0.7"}, "above 0, at most 1e6"},
+      {"local_sgd.outer_momentum", {"-0.1", "1"}, {"0", "0.9"}, "from 0 to below 1"},
+      {"buckets.first_bytes", {"0", "-1"}, {"1", "1000000000"}, "1 to "},
+      {"buckets.bytes", {"0", "-1"}, {"1", "1000000000"}, "1 to "},
+      {"deadlines.join_s", {"0", "0.5", "86401", "-1"}, {"1", "86400"}, "1 to 86400"},
+      {"deadlines.loss_s", {"0", "0.4", "3601"}, {"0.5", "3600"}, "0.5 to 3600"},
+      {"deadlines.step_s", {"0", "0.5", "86401"}, {"1", "86400"}, "1 to 86400"},
+      {"measure.warmup_steps", {"-1"}, {"0"}, "0 to "},
+      {"measure.target_accuracy", {"-0.1", "1.1"}, {"0", "1"}, "0 to 1"},
+      {"measure.evaluate_every_steps", {"-1"}, {"0", "7"}, "0 to "},
+      {"straggler.rank", {"-2", "4"}, {"-1", "0", "3"}, "-1 to 3"},
+      {"comparison.repetitions", {"0", "-1", "1001"}, {"1", "1000"}, "1 to 1000"},
+  };
+  for (const Bound& bound : bounds) {
+    const std::string path = bound.path;
+    for (const char* value : bound.refused) {
+      const std::string message = Refused({path + "=" + value});
+      EXPECT_THAT(message, StartsWith(path + " is ")) << value;
+      EXPECT_THAT(message, HasSubstr(std::string("; allowed: ") + bound.allowed));
+      EXPECT_THAT(message, HasSubstr("; fix: --" + path + "="));
+    }
+    for (const char* value : bound.accepted) {
+      EXPECT_EQ(ValidateJob(JobWith({path + "=" + value})), absl::OkStatus()) << value;
+    }
+  }
+}
+
+TEST(ValidateJobTest, AWholeMessage) {
+  EXPECT_EQ(Refused({"workers=0"}), "workers is 0; allowed: 1 to 1024; fix: --workers=1");
+  EXPECT_EQ(Refused({"optimizer.momentum=1.5"}),
+            "optimizer.momentum is 1.5; allowed: from 0 to below 1; fix: "
+            "--optimizer.momentum=0.9");
+  EXPECT_EQ(Refused({"ps.part_bytes=65537"}),
+            "ps.part_bytes is 65537; allowed: a multiple of 4 (the bytes of a value) from 4 to "
+            "67108864; fix: --ps.part_bytes=65536");
+}
+
+TEST(ValidateJobTest, EveryDecimalNumberMustBeFinite) {
+  for (const FieldHelp& field : JobFields()) {
+    if (field.type != "a decimal number") continue;
+    for (const char* value : {"nan", "inf", "-inf"}) {
+      const size_t dot = field.path.find('.');
+      ASSERT_NE(dot, std::string::npos);
+      const auto job = ParseJob(
+          field.path.substr(0, dot) + " { " + field.path.substr(dot + 1) + ": " + value + " }",
+          "test");
+      ASSERT_TRUE(job.ok()) << job.status();
+      const absl::Status status = ValidateJob(*job);
+      EXPECT_THAT(std::string(status.message()), StartsWith(field.path + " is ")) << value;
+    }
+  }
+}
+
+TEST(ValidateJobTest, TextsArePlain) {
+  EXPECT_THAT(Refused({"name="}), StartsWith("name is \"\"; allowed: 1 to 200 bytes of UTF-8"));
+  EXPECT_THAT(Refused({"name=" + std::string(201, 'x')}), StartsWith("name is "));
+  EXPECT_THAT(Refused({"data.path="}), StartsWith("data.path is \"\""));
+  for (const char* text :
+       {"a\nb", "\x7f", "\xff", "\xc3", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80",
+        "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xe2\x28\xa1"}) {
+    Refused({std::string("name=") + text});
+    Refused({std::string("data.path=") + text});
+  }
+  for (const char* text : {"x", "K\xc3\xb6nig", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    EXPECT_EQ(ValidateJob(JobWith({std::string("name=") + text})), absl::OkStatus()) << text;
+  }
+}
+
+TEST(ValidateJobTest, GlobalBatchIsAMultipleOfWorkersTimesAccumulation) {
+  EXPECT_EQ(Refused({"global_batch=500", "workers=3", "accumulation=4"}),
+            "global_batch is 500; allowed: a multiple of workers x accumulation, 3 x 4 = 12; fix: "
+            "--global_batch=492 or --global_batch=504");
+  EXPECT_EQ(Refused({"workers=3"}),
+            "global_batch is 512 (the default); allowed: a multiple of workers x accumulation, 3 x "
+            "1 = 3; fix: --global_batch=510 or --global_batch=513");
+  EXPECT_THAT(Refused({"global_batch=2"}), HasSubstr("fix: --global_batch=4"));
+  EXPECT_EQ(ValidateJob(JobWith({"global_batch=504", "workers=3", "accumulation=4"})),
+            absl::OkStatus());
+}
+
+TEST(ValidateJobTest, ExactlyOneOfStepsAndEpochs) {
+  EXPECT_EQ(Refused({"steps=50"}),
+            "steps is 50 while epochs is 6 (the default); allowed: exactly one of the two above 0; "
+            "fix: --epochs=0 to train 50 steps, or --steps=0");
+  EXPECT_THAT(Refused({"epochs=0"}), StartsWith("steps is 0 (the default) and epochs is 0; "));
+  EXPECT_EQ(ValidateJob(JobWith({"steps=50", "epochs=0"})), absl::OkStatus());
+}
+
+TEST(ValidateJobTest, NesterovNeedsMomentum) {
+  EXPECT_THAT(Refused({"optimizer.momentum=0"}), HasSubstr("fix: --optimizer.name=sgd"));
+  for (const char* name : {"sgd", "momentum", "adam"}) {
+    EXPECT_EQ(ValidateJob(JobWith({"optimizer.momentum=0", std::string("optimizer.name=") + name})),
+              absl::OkStatus());
+  }
+}
+
+TEST(ValidateJobTest, WarmUpsAreShorterThanTheTraining) {
+  const std::vector<std::string> steps50 = {"steps=50", "epochs=0"};
+  const auto with = [&](const char* more) {
+    std::vector<std::string> all = steps50;
+    all.push_back(more);
+    return all;
+  };
+  EXPECT_EQ(Refused(with("learning_rate.warmup_steps=51")),
+            "learning_rate.warmup_steps is 51; allowed: 0 to the training's 50 steps; fix: "
+            "--learning_rate.warmup_steps=5");
+  EXPECT_EQ(Refused(with("measure.warmup_steps=50")),
+            "measure.warmup_steps is 50; allowed: 0 to 49, so that some of the training's 50 steps "
+            "are measured; fix: --measure.warmup_steps=5");
+  EXPECT_THAT(Refused({"steps=20", "epochs=0"}),
+              StartsWith("measure.warmup_steps is 20 (the default); allowed: 0 to 19"));
+  EXPECT_EQ(ValidateJob(JobWith(with("learning_rate.warmup_steps=50"))), absl::OkStatus());
+  EXPECT_EQ(ValidateJob(JobWith(with("measure.warmup_steps=49"))), absl::OkStatus());
+}
+
+TEST(ValidateJobTest, Cifar10NeedsAPathOfItsOwn) {
+  EXPECT_THAT(Refused({"data.format=cifar10"}),
+              StartsWith("data.path is \"/usr/share/datasets/fashion-mnist\" (the default); "));
+  EXPECT_EQ(ValidateJob(JobWith({"data.format=cifar10", "data.path=here"})), absl::OkStatus());
+}
+
+TEST(ValidateJobTest, ServersAreNeededOnlyByStrategiesThatUseThem) {
+  EXPECT_EQ(Refused({"servers=0"}),
+            "servers is 0; allowed: 1 to 1024, since strategy ps_sync needs them; fix: "
+            "--servers=1, or --strategy=allreduce_ring");
+  Refused({"servers=0", "strategy=ps_ssp"});
+  Refused({"servers=0", "strategy=ps_async"});
+  EXPECT_THAT(Refused({"servers=0", "strategy=local_sgd", "local_sgd.through=servers"}),
+              HasSubstr("local_sgd through servers needs them; fix: --servers=1, or "
+                        "--local_sgd.through=allreduce"));
+  for (const char* name : {"single", "allreduce_ring", "local_sgd"}) {
+    EXPECT_EQ(ValidateJob(JobWith({"servers=0", std::string("strategy=") + name})),
+              absl::OkStatus());
+    EXPECT_EQ(ValidateJob(JobWith({"servers=7", std::string("strategy=") + name})),
+              absl::OkStatus());
+  }
+}
+
+TEST(ValidateJobTest, DeterministicNeedsAFixedOrderOfSums) {
+  EXPECT_EQ(Refused({"deterministic=true", "strategy=ps_async"}),
+            "deterministic is true while strategy ps_async applies gradients in the order of their "
+            "arrival, which no two runs share; allowed: with single, ps_sync, allreduce_ring, "
+            "local_sgd; fix: --deterministic=false, or --strategy=ps_sync");
+  EXPECT_THAT(Refused({"deterministic=true", "strategy=ps_ssp"}), HasSubstr("ps_ssp applies"));
+  for (const char* name : {"single", "ps_sync", "allreduce_ring", "local_sgd"}) {
+    EXPECT_EQ(ValidateJob(JobWith({"deterministic=true", std::string("strategy=") + name})),
+              absl::OkStatus());
+  }
+  EXPECT_THAT(Refused({"deterministic=true", "allreduce.algorithm=ring"}),
+              StartsWith("allreduce.algorithm is ring; allowed: direct where deterministic is "));
+  EXPECT_EQ(ValidateJob(JobWith({"deterministic=true", "allreduce.algorithm=direct"})),
+            absl::OkStatus());
+}
+
+TEST(ValidateJobTest, AStragglerIsAnExistingWorkerThatIsSlowed) {
+  EXPECT_EQ(ValidateJob(JobWith({"straggler.rank=1", "straggler.factor=3"})), absl::OkStatus());
+  for (const char* factor : {"0.5", "0", "-1", "1001"}) {
+    EXPECT_THAT(Refused({"straggler.rank=1", std::string("straggler.factor=") + factor}),
+                HasSubstr("allowed: 1 to 1000"));
+  }
+  EXPECT_THAT(Refused({"straggler.factor=3"}),
+              StartsWith("straggler.factor is 3; allowed: 1 where straggler.rank is -1 (none)"));
+  EXPECT_THAT(Refused({"straggler.rank=0", "straggler.factor=3", "strategy=single"}),
+              StartsWith("straggler.rank is 0; allowed: -1 (none) where strategy is single"));
+}
+
+TEST(ValidateJobTest, AComparisonHasEachStrategyOnce) {
+  EXPECT_EQ(Refused({"comparison.strategies=single,ps_sync,single"}),
+            "comparison.strategies is a list with single twice; allowed: each strategy once; fix: "
+            "leave out one single");
+  EXPECT_EQ(ValidateJob(JobWith({"comparison.strategies=single,ps_sync"})), absl::OkStatus());
+}
+
+TEST(ValidateJobTest, OfSeveralErrorsTheFirstInTheFieldsOrder) {
+  EXPECT_THAT(Refused({"comparison.repetitions=0", "workers=0", "name="}), StartsWith("name is"));
+  EXPECT_THAT(Refused({"deadlines.join_s=0", "servers=-1"}), StartsWith("servers is"));
+}
+
+}  // namespace
+}  // namespace crossover
