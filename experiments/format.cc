@@ -1,0 +1,76 @@
+#include "experiments/format.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace crossover::experiments {
+namespace {
+
+std::string GroupThousands(double value) {
+  const std::string digits = absl::StrFormat("%.0f", std::abs(value));
+  std::string grouped = value < 0 ? "-" : "";
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) grouped += ',';
+    grouped += digits[i];
+  }
+  return grouped;
+}
+
+}  // namespace
+
+std::string FormatNumber(double value) {
+  if (!std::isfinite(value)) return "n/a";
+  const double size = std::abs(value);
+  if (size >= 99.95) return GroupThousands(value);
+  if (size >= 9.995) return absl::StrFormat("%.1f", value);
+  if (size >= 0.9995) return absl::StrFormat("%.2f", value);
+  if (size >= 0.09995) return absl::StrFormat("%.3f", value);
+  if (size < 0.00005) return "0";
+  return absl::StrFormat("%.4f", value);
+}
+
+std::string FormatBytes(double bytes) {
+  if (!std::isfinite(bytes)) return "n/a";
+  const char* units[] = {"B", "kB", "MB", "GB", "TB"};
+  int unit = 0;
+  while (std::abs(bytes) >= 999.5 && unit < 4) {
+    bytes /= 1000;
+    ++unit;
+  }
+  return absl::StrCat(FormatNumber(bytes), " ", units[unit]);
+}
+
+std::string FormatPercent(double fraction) {
+  return std::isfinite(fraction) ? absl::StrFormat("%.1f%%", 100 * fraction) : "n/a";
+}
+
+std::string FormatAccuracy(double fraction) {
+  return std::isfinite(fraction) ? absl::StrFormat("%.2f%%", 100 * fraction) : "n/a";
+}
+
+std::string FormatFigure(const StrategySummary& strategy, const Figure& figure,
+                         NumberFormat format) {
+  const std::optional<FigureSummary> summary = Summarize(strategy, figure);
+  if (!summary.has_value()) return "n/a";
+  std::string text = format(summary->median);
+  if (summary->spread.kind != SpreadKind::kSingle) {
+    absl::StrAppend(&text, " (", format(summary->spread.low), " to ", format(summary->spread.high),
+                    ")");
+  }
+  const size_t runs = strategy.runs.size();
+  if (summary->count < static_cast<int>(runs)) {
+    absl::StrAppend(&text, " [", summary->count, " of ", runs, "]");
+  }
+  return text;
+}
+
+std::string DescribeSpread(int repetitions) {
+  if (repetitions <= 1) return "1 repetition";
+  return absl::StrCat(
+      repetitions >= kBootstrapRepetitions ? "bootstrap 95% interval of " : "range of ",
+      repetitions, " repetitions");
+}
+
+}  // namespace crossover::experiments
