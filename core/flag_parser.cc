@@ -61,7 +61,8 @@ std::string UsageLine(const std::string& flag, const std::string& help,
 
 // Fields of the job under the name of their message, in the message's order.
 std::string JobFieldsUsage() {
-  std::string text = "\nFields of the job (each overrides the job's file)\n";
+  std::string text =
+      "\nFields of the job (each overrides the job's file; proto/job.proto explains them)\n";
   std::string group;
   for (const FieldHelp& field : JobFields()) {
     const size_t dot = field.path.find('.');

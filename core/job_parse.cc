@@ -183,7 +183,12 @@ std::string WhyNoValue(const Tokenizer::Token& token, bool minus, const FieldDes
   const absl::Status status =
       SetFromText(field, absl::StrCat(minus ? "-" : "", token.text), *scratch);
   if (status.ok()) return "";
-  return absl::StrCat(minus ? "-" : "", Found(token), " is ", status.message());
+  if (token.text == "-") {
+    return absl::StrCat("a negative value is not allowed; allowed: ", AllowedValues(field));
+  }
+  Tokenizer::Token signed_token = token;
+  if (minus) signed_token.text = absl::StrCat("-", token.text);
+  return absl::StrCat(Found(signed_token), " is ", status.message());
 }
 
 // The parser gave up inside a known field.
