@@ -1,10 +1,14 @@
 // A worker's side of the parameter servers: one long-lived stream to each, pushes
 // and pulls in parts, replies written straight into the parameter buffer.
+//
+// A reply may rightly be long in coming (a slow worker, a staleness bound), so no
+// wait has a time-out of its own, except for connecting: it ends with the reply,
+// with the stream (a server that dies, or that refuses what was sent), or through
+// Abort, by which the rendezvous's news of a loss reach it.
 #ifndef CROSSOVER_PS_CLIENT_H_
 #define CROSSOVER_PS_CLIENT_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,31 +16,42 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/shard_plan.h"
+#include "core/bucket_plan.h"
 #include "core/timeline.h"
 #include "net/identity.h"
 
 namespace crossover::ps {
 
+// Payload of pushes and of the replies to them; initialisation, pulls and headers
+// apart.
 struct ClientCounters {
-  int64_t sent_bytes = 0;      // payload
-  int64_t received_bytes = 0;  // payload
+  int64_t sent_bytes = 0;
+  int64_t received_bytes = 0;
 };
 
-// Thread-safe where stated; otherwise belongs to the compute thread. Records a kPush span (first part handed over
-// to last part written) and a kPull span (to the last reply) per bucket and step on the timeline.
+// Belongs to the compute thread, except where stated. After an error every call
+// returns that error, and buffers lent to the client must stay until it is destroyed.
+//
+// For each bucket and step it records a kPush span (from PushBucket until the last
+// part has been written) and a kPull span (from there to the last reply), and for each
+// step the longest time in which a bound held a reply back (Timeline::AddHeld).
 class Client {
  public:
   struct Options {
-    net::Identity identity;
+    net::Identity identity;            // this worker's
     std::vector<std::string> servers;  // addresses by rank
+    int64_t part_bytes = 0;            // the job's ps.part_bytes
+    // The learning-rate schedule's, equal on all workers: the servers apply it.
+    int64_t total_steps = 0;
     double connect_s = 60;
-    double silence_s = 10;  // a reply that is not held back must come within this
   };
-  // Opens the streams; blocks. `plan`, `timeline` outlive the client.
+  // Opens the streams and agrees on the plan; blocks. `buckets` is only read during
+  // the call; `timeline` must outlive the client. Errors name the server: not reached
+  // within connect_s, or what it refuses.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(const Options& options,
-                                                         const ShardPlan& plan,
+                                                         const BucketPlan& buckets,
                                                          Timeline& timeline);
+  // Ends the streams: a loss to the servers unless Leave was called.
   ~Client();
 
   // Rank 0: gives the servers their first parameters. Blocks until all have them.
@@ -47,17 +62,19 @@ class Client {
 
   // Begins a synchronisation: pushes of `step` come from `source` and replies go to
   // `destination` (both of the flat buffer's length, borrowed until Wait returns;
-  // they may be the same).
+  // they may be the same). Steps follow one another from 0; for pushes of parameters
+  // they number the averagings.
   void BeginStep(int64_t step, std::span<const float> source, std::span<float> destination);
   // Pushes a bucket's parts. Never blocks. Every bucket once a step.
   void PushBucket(int bucket);
   // Blocks until every part of the step has been answered.
   absl::Status Wait();
 
-  // Tells the servers that this worker pushes no more. Blocks.
+  // Tells the servers that this worker pushes no more, and ends the streams. Blocks.
   absl::Status Leave();
   // From any thread: everything ends with this status.
   void Abort(const absl::Status& why);
+  // From any thread.
   ClientCounters counters() const;
 
  private:

@@ -22,14 +22,14 @@ struct Policy {
   static constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 
   int workers = 1;
-  // Contributions that make one update. Those of one update are averaged.
+  // Contributions that make one update, averaged: either all workers' or one.
   int contributions = 1;
   // A worker that has pushed step t gets its reply, and so may begin step t+1, once
   // the slowest worker has completed (pushed) at least t+1-lead steps. Where an
   // update needs all workers' contributions, the reply also waits for that update.
   int64_t lead_steps_max = kUnbounded;
   Pushed pushed = Pushed::kGradients;
-  // Keep all contributions of an update and sum them in rank order.
+  // Sum the contributions of an update in rank order, whatever order they come in.
   bool rank_order = false;
 };
 

@@ -7,10 +7,18 @@
 // Every part of the shard is a state machine of its own: contributions, versions
 // and releases are counted part by part, so parts need no common lock and travel
 // independently.
+//
+// What an update does with its contributions:
+//   gradients    the fp32 sum times 1/contributions goes through the job's
+//                optimizer, with the learning rate of the pushed step;
+//   parameters   the mean goes through LocalSGD's outer optimizer, or replaces the
+//                parameters in the first phase and where the outer optimizer is
+//                plain averaging. Steps of such pushes number the averagings: 0, 1,
+//                2, ... In the first phase every step averages, so averaging r lies
+//                in it iff r < first_phase_steps.
 #ifndef CROSSOVER_PS_SHARD_H_
 #define CROSSOVER_PS_SHARD_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -19,9 +27,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/histogram.h"
-#include "core/learning_rate.h"
-#include "core/shard_plan.h"
 #include "proto/job.pb.h"
+#include "ps/payload.h"
 #include "ps/policy.h"
 
 namespace crossover::ps {
@@ -31,44 +38,57 @@ namespace crossover::ps {
 struct Release {
   int worker = 0;
   int64_t step = 0;
-  int64_t version = 0;  // updates applied to the part
+  int64_t version = 0;     // updates applied to the part
   int64_t lead_steps = 0;  // of this worker over the slowest, when it left
 };
 
 // The outcome of one push.
 struct PushResult {
-  std::vector<Release> released;  // this worker's reply and those it set free
-  bool applied = false;
-  int64_t staleness = 0;          // of this push; meaningful when it is applied alone
-  bool held = false;              // this worker's own reply is not among the released
+  std::vector<Release> released;  // by rank: this worker's reply and those it set free
+  bool applied = false;           // this push made an update
+  int64_t staleness = 0;          // updates between the version it came from and its own
+  bool held = false;              // its reply waits because of the lead (not for contributions)
+};
+
+// What a worker's leaving brings about.
+struct LeaveResult {
+  std::vector<Release> released;  // by rank
+  // Workers whose pushes wait for an update that now can never be complete, and why.
+  std::vector<int> stranded;
+  absl::Status failure;
 };
 
 // Not thread-safe: one lock or thread per instance. A server may run several
 // instances over disjoint parts.
 class ShardPart {
  public:
-  // `length` values; rules and optimizer from the job (validated).
+  // `length` values, at least one; rules and optimizer from the job (validated).
   ShardPart(const proto::Job& job, const Policy& policy, int64_t length, int64_t total_steps);
   ~ShardPart();
   ShardPart(ShardPart&&) noexcept;
 
-  // Sets the parameters (rank 0's, before step 0). size == length.
-  void Initialize(std::span<const float> parameters);
+  // Sets the parameters (rank 0's, before step 0). Refuses a wrong size and a second time.
+  absl::Status Initialize(const Payload& parameters);
   bool initialized() const;
 
   // One worker's contribution for its step `step` (counted from 0, one after the
-  // other for each worker), computed from `version`. `payload`: little-endian fp32,
-  // any alignment. Refuses (and changes nothing) wrong sizes, a worker out of range,
-  // a step that is not this worker's next, a version that never was, a push before Initialize.
+  // other for each worker), computed from `version`. Refuses (and changes nothing) wrong
+  // sizes, a worker out of range or gone, a step that is not this worker's next, a push
+  // while its last one is unanswered, a version that never was (or, where all
+  // contribute, is not the present one), a push before Initialize, and one to an update
+  // that can never be complete because a worker has left.
   absl::StatusOr<PushResult> Push(int worker, int64_t step, int64_t version,
-                                  std::span<const std::byte> payload);
+                                  const Payload& payload);
 
-  // The worker sends no more: it no longer holds others back.
-  std::vector<Release> Leave(int worker);
+  // The worker (in range) sends no more: it no longer holds others back, and is not
+  // answered any more. A second time changes nothing.
+  LeaveResult Leave(int worker);
 
   std::span<const float> parameters() const;
   int64_t version() const;
+  // Bytes held beside the parameters: optimizer state, sums and staged contributions.
   int64_t state_bytes() const;
+  // Of all applied pushes.
   const Histogram& staleness() const;
 
  private:

@@ -1,0 +1,424 @@
+#include "ps/client.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/check.h"
+#include "core/shard_plan.h"
+#include "core/status.h"
+#include "ps/client_stream.h"
+#include "ps/wire.h"
+
+namespace crossover::ps {
+
+class Client::Impl final : public FrameHandler {
+ public:
+  Impl(const Options& options, const BucketPlan& buckets, ShardPlan plan, Timeline& timeline);
+  ~Impl() override;
+
+  absl::Status Connect();
+  absl::Status Initialize(std::span<const float> parameters);
+  absl::Status Pull(std::span<float> parameters);
+  void BeginStep(int64_t step, std::span<const float> source, std::span<float> destination);
+  void PushBucket(int bucket);
+  absl::Status Wait();
+  absl::Status Leave();
+  void Abort(const absl::Status& why);
+  ClientCounters counters() const;
+
+  absl::Status OnFrame(int server, const FrameHeader& header, const Payload& payload) override;
+  void OnWritten(int server, const FrameHeader& header) override;
+  void OnEnd(int server, const absl::Status& status) override;
+
+ private:
+  // What a part's next frame from the server must be.
+  enum class Awaited { kNothing, kAck, kPull, kPush };
+  struct PartState {
+    Awaited awaited = Awaited::kNothing;
+    int64_t version = 0;
+  };
+  struct BucketState {
+    bool pushed = false;
+    int unwritten_parts = 0;
+    int unanswered_parts = 0;
+    int64_t start_ns = 0;
+    int64_t written_ns = 0;
+    int64_t answered_ns = 0;
+  };
+
+  absl::Status OnAck(int server, const FrameHeader& header);
+  absl::Status OnReply(int server, const FrameHeader& header, const Payload& values);
+  void SendToAll(FrameKind kind, std::span<const std::byte> payload);
+  void SendPart(const Part& part, FrameHeader header, std::span<const float> values);
+  void FinishBucketIfDoneLocked(int bucket);
+  void FailLocked(const absl::Status& why);
+  std::string WhereLocked() const;
+  std::string ServerName(int server) const;
+  std::span<const float> ValuesOf(const Part& part, std::span<const float> buffer) const;
+  void CheckSize(size_t length) const;
+  template <typename Predicate>
+  absl::Status WaitFor(Predicate done);
+
+  const Options options_;
+  const ShardPlan plan_;
+  const int64_t length_;
+  const std::vector<std::byte> encoded_plan_;
+  Timeline& timeline_;
+  std::vector<std::unique_ptr<ServerStream>> streams_;  // by rank
+
+  mutable std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  absl::Status failure_;  // the first
+  int running_streams_ = 0;
+  bool connected_ = false;
+  bool leaving_ = false;
+  std::vector<int> missing_acks_;  // by server, for frames without a part
+  std::vector<PartState> parts_;
+  std::vector<BucketState> buckets_;
+  int awaited_parts_ = 0;       // acks and pulls
+  int unfinished_buckets_ = 0;  // of the step
+  int64_t step_ = -1;
+  int64_t held_ns_max_ = 0;  // of the step
+  std::span<const float> source_;
+  std::span<float> destination_;
+  ClientCounters counters_;
+};
+
+namespace {
+
+int64_t LengthOf(const BucketPlan& buckets) {
+  int64_t length = 0;
+  for (const Bucket& bucket : buckets.buckets) length += bucket.length;
+  return length;
+}
+
+}  // namespace
+
+Client::Impl::Impl(const Options& options, const BucketPlan& buckets, ShardPlan plan,
+                   Timeline& timeline)
+    : options_(options),
+      plan_(std::move(plan)),
+      length_(LengthOf(buckets)),
+      encoded_plan_(EncodePlan(MakeWorkerPlan(buckets, options.total_steps))),
+      timeline_(timeline),
+      missing_acks_(options.servers.size()),
+      parts_(plan_.parts.size()),
+      buckets_(plan_.bucket_parts.size()) {}
+
+Client::Impl::~Impl() {
+  Abort(absl::CancelledError("the client was destroyed"));
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return running_streams_ == 0; });
+}
+
+absl::Status Client::Impl::Connect() {
+  running_streams_ = static_cast<int>(options_.servers.size());
+  for (int server = 0; server < running_streams_; ++server) {
+    streams_.push_back(std::make_unique<ServerStream>(server, options_.servers[server], *this));
+  }
+  for (const auto& stream : streams_) stream->Start(options_.identity);
+  SendToAll(FrameKind::kPlan, encoded_plan_);
+  std::unique_lock lock(mutex_);
+  const auto acknowledged = [this] {
+    return !failure_.ok() ||
+           std::all_of(missing_acks_.begin(), missing_acks_.end(), [](int n) { return n == 0; });
+  };
+  changed_.wait_for(lock, std::chrono::duration<double>(options_.connect_s), acknowledged);
+  for (size_t server = 0; server < missing_acks_.size(); ++server) {
+    if (missing_acks_[server] == 0) continue;
+    FailLocked(absl::DeadlineExceededError(
+        absl::StrCat(ServerName(static_cast<int>(server)), ": no answer within ",
+                     options_.connect_s, " s: is the server running, and reachable from here?")));
+  }
+  connected_ = failure_.ok();
+  return failure_;
+}
+
+// To every server, and expects an ack of each.
+void Client::Impl::SendToAll(FrameKind kind, std::span<const std::byte> payload) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (int& acks : missing_acks_) ++acks;
+  }
+  for (const auto& stream : streams_) {
+    stream->Send({{.kind = kind, .payload_bytes = static_cast<int64_t>(payload.size())}, payload});
+  }
+}
+
+void Client::Impl::SendPart(const Part& part, FrameHeader header, std::span<const float> values) {
+  header.part = static_cast<uint32_t>(part.id);
+  header.payload_bytes = static_cast<int64_t>(values.size_bytes());
+  streams_[part.server]->Send({header, std::as_bytes(values)});
+}
+
+std::span<const float> Client::Impl::ValuesOf(const Part& part,
+                                              std::span<const float> buffer) const {
+  return buffer.subspan(part.offset, part.length);
+}
+
+void Client::Impl::CheckSize(size_t length) const {
+  CROSSOVER_CHECK(static_cast<int64_t>(length) == length_, "the buffer has the plan's length");
+}
+
+// Blocks until done() under the lock, or the failure that comes first.
+template <typename Predicate>
+absl::Status Client::Impl::WaitFor(Predicate done) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !failure_.ok() || done(); });
+  return failure_;
+}
+
+absl::Status Client::Impl::Initialize(std::span<const float> parameters) {
+  CheckSize(parameters.size());
+  {
+    const std::lock_guard lock(mutex_);
+    for (PartState& part : parts_) part.awaited = Awaited::kAck;
+    awaited_parts_ = static_cast<int>(parts_.size());
+  }
+  for (const Part& part : plan_.parts) {
+    SendPart(part, {.kind = FrameKind::kInitialize}, ValuesOf(part, parameters));
+  }
+  return WaitFor([this] { return awaited_parts_ == 0; });
+}
+
+absl::Status Client::Impl::Pull(std::span<float> parameters) {
+  CheckSize(parameters.size());
+  {
+    const std::lock_guard lock(mutex_);
+    for (PartState& part : parts_) part.awaited = Awaited::kPull;
+    awaited_parts_ = static_cast<int>(parts_.size());
+    destination_ = parameters;
+  }
+  for (const Part& part : plan_.parts) SendPart(part, {.kind = FrameKind::kPull}, {});
+  return WaitFor([this] { return awaited_parts_ == 0; });
+}
+
+void Client::Impl::BeginStep(int64_t step, std::span<const float> source,
+                             std::span<float> destination) {
+  CheckSize(source.size());
+  CheckSize(destination.size());
+  const std::lock_guard lock(mutex_);
+  step_ = step;
+  source_ = source;
+  destination_ = destination;
+  held_ns_max_ = 0;
+  unfinished_buckets_ = static_cast<int>(buckets_.size());
+  for (BucketState& bucket : buckets_) bucket = {};
+}
+
+void Client::Impl::PushBucket(int bucket) {
+  const std::vector<int>& ids = plan_.bucket_parts[bucket];
+  std::vector<FrameHeader> headers;
+  {
+    const std::lock_guard lock(mutex_);
+    BucketState& state = buckets_[bucket];
+    CROSSOVER_CHECK(!state.pushed, "a bucket is pushed once a step");
+    state.pushed = true;
+    state.start_ns = timeline_.clock().NowNs();
+    state.unwritten_parts = state.unanswered_parts = static_cast<int>(ids.size());
+    for (const int id : ids) {
+      parts_[id].awaited = Awaited::kPush;
+      headers.push_back({.kind = FrameKind::kPush, .step = step_, .version = parts_[id].version});
+    }
+    if (ids.empty()) --unfinished_buckets_;
+  }
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const Part& part = plan_.parts[ids[i]];
+    SendPart(part, headers[i], ValuesOf(part, source_));
+  }
+}
+
+absl::Status Client::Impl::Wait() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const BucketState& bucket : buckets_) {
+      CROSSOVER_CHECK(bucket.pushed, "every bucket is pushed before the wait");
+    }
+  }
+  RETURN_IF_ERROR(WaitFor([this] { return unfinished_buckets_ == 0; }));
+  if (held_ns_max_ > 0) timeline_.AddHeld(held_ns_max_);
+  return absl::OkStatus();
+}
+
+absl::Status Client::Impl::Leave() {
+  {
+    const std::lock_guard lock(mutex_);
+    RETURN_IF_ERROR(failure_);
+    leaving_ = true;
+  }
+  SendToAll(FrameKind::kLeave, {});
+  RETURN_IF_ERROR(WaitFor([this] {
+    return std::all_of(missing_acks_.begin(), missing_acks_.end(), [](int n) { return n == 0; });
+  }));
+  for (const auto& stream : streams_) stream->CloseWrites();
+  return WaitFor([this] { return running_streams_ == 0; });
+}
+
+void Client::Impl::Abort(const absl::Status& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    FailLocked(why);
+  }
+  for (const auto& stream : streams_) stream->Cancel();
+}
+
+ClientCounters Client::Impl::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+absl::Status Client::Impl::OnFrame(int server, const FrameHeader& header, const Payload& payload) {
+  if (header.kind == FrameKind::kAck) return OnAck(server, header);
+  if (header.kind == FrameKind::kReply) return OnReply(server, header, payload);
+  return absl::InvalidArgumentError(
+      absl::StrCat("the server sent a worker's ", FrameKindName(header.kind), " frame"));
+}
+
+absl::Status Client::Impl::OnAck(int server, const FrameHeader& header) {
+  if (header.part != FrameHeader::kNoPart) RETURN_IF_ERROR(CheckPart(header, plan_, server));
+  const std::lock_guard lock(mutex_);
+  if (header.part == FrameHeader::kNoPart) {
+    if (missing_acks_[server] == 0) {
+      return absl::InvalidArgumentError("the server sent an ack that nothing asked for");
+    }
+    --missing_acks_[server];
+  } else {
+    Awaited& awaited = parts_[header.part].awaited;
+    if (awaited != Awaited::kAck) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the server sent an ack of part ", header.part, " that nothing asked for"));
+    }
+    awaited = Awaited::kNothing;
+    --awaited_parts_;
+  }
+  changed_.notify_all();
+  return absl::OkStatus();
+}
+
+absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const Payload& values) {
+  RETURN_IF_ERROR(CheckPart(header, plan_, server));
+  const Part& part = plan_.parts[header.part];
+  Awaited awaited;
+  std::span<float> destination;
+  {
+    const std::lock_guard lock(mutex_);
+    PartState& state = parts_[header.part];
+    awaited = state.awaited;
+    const bool expected = (awaited == Awaited::kPull && header.step == -1) ||
+                          (awaited == Awaited::kPush && header.step == step_);
+    if (!expected) {
+      return absl::InvalidArgumentError(absl::StrCat("the server sent a reply for part ",
+                                                     header.part, " and step ", header.step,
+                                                     " that nothing asked for"));
+    }
+    state.awaited = Awaited::kNothing;
+    state.version = header.version;
+    destination = destination_;
+  }
+  // Without the lock: the buffer is lent until this part has been counted below.
+  values.CopyTo(destination.subspan(part.offset, part.length));
+  const std::lock_guard lock(mutex_);
+  if (awaited == Awaited::kPull) {
+    --awaited_parts_;
+    changed_.notify_all();
+    return absl::OkStatus();
+  }
+  counters_.received_bytes += header.payload_bytes;
+  held_ns_max_ = std::max(held_ns_max_, header.held_ns);
+  BucketState& bucket = buckets_[part.bucket];
+  if (--bucket.unanswered_parts == 0) bucket.answered_ns = timeline_.clock().NowNs();
+  FinishBucketIfDoneLocked(part.bucket);
+  return absl::OkStatus();
+}
+
+void Client::Impl::OnWritten(int, const FrameHeader& header) {
+  if (header.kind != FrameKind::kPush) return;
+  const std::lock_guard lock(mutex_);
+  const int id = plan_.parts[header.part].bucket;
+  BucketState& bucket = buckets_[id];
+  counters_.sent_bytes += header.payload_bytes;
+  if (--bucket.unwritten_parts == 0) bucket.written_ns = timeline_.clock().NowNs();
+  FinishBucketIfDoneLocked(id);
+}
+
+// A reply can come before the news that its push has been written: a bucket is
+// done, and its source free, after both.
+void Client::Impl::FinishBucketIfDoneLocked(int bucket) {
+  const BucketState& state = buckets_[bucket];
+  if (state.unwritten_parts > 0 || state.unanswered_parts > 0) return;
+  timeline_.Record(SpanKind::kPush, bucket, state.start_ns, state.written_ns);
+  timeline_.Record(SpanKind::kPull, bucket, state.written_ns,
+                   std::max(state.written_ns, state.answered_ns));
+  --unfinished_buckets_;
+  changed_.notify_all();
+}
+
+void Client::Impl::OnEnd(int server, const absl::Status& status) {
+  const std::lock_guard lock(mutex_);
+  --running_streams_;
+  changed_.notify_all();
+  if (status.ok() && leaving_) return;
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kUnknown:
+      FailLocked(absl::UnavailableError(
+          absl::StrCat(ServerName(server), ": connection lost ", WhereLocked(), ": ",
+                       status.ok() ? "the server ended it" : status.message())));
+      return;
+    default:
+      FailLocked(Annotate(status, absl::StrCat(ServerName(server), ", ", WhereLocked(), ": ")));
+  }
+}
+
+void Client::Impl::FailLocked(const absl::Status& why) {
+  if (!failure_.ok()) return;
+  failure_ = why;
+  changed_.notify_all();
+}
+
+std::string Client::Impl::WhereLocked() const {
+  if (!connected_) return "while connecting";
+  if (leaving_) return "while leaving";
+  return step_ < 0 ? "before the first step" : absl::StrCat("in step ", step_);
+}
+
+std::string Client::Impl::ServerName(int server) const {
+  return absl::StrCat(net::ProcessName(net::Role::kServer, server), " at ",
+                      options_.servers[server]);
+}
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const Options& options,
+                                                        const BucketPlan& buckets,
+                                                        Timeline& timeline) {
+  CROSSOVER_CHECK(!options.servers.empty(), "a parameter-server job has servers");
+  ASSIGN_OR_RETURN(ShardPlan plan,
+                   ShardPlanFor(MakeWorkerPlan(buckets, options.total_steps),
+                                static_cast<int>(options.servers.size()), options.part_bytes));
+  auto impl = std::make_unique<Impl>(options, buckets, std::move(plan), timeline);
+  RETURN_IF_ERROR(impl->Connect());
+  return std::unique_ptr<Client>(new Client(std::move(impl)));
+}
+
+Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Client::~Client() = default;
+absl::Status Client::Initialize(std::span<const float> parameters) {
+  return impl_->Initialize(parameters);
+}
+absl::Status Client::Pull(std::span<float> parameters) { return impl_->Pull(parameters); }
+void Client::BeginStep(int64_t step, std::span<const float> source, std::span<float> destination) {
+  impl_->BeginStep(step, source, destination);
+}
+void Client::PushBucket(int bucket) { impl_->PushBucket(bucket); }
+absl::Status Client::Wait() { return impl_->Wait(); }
+absl::Status Client::Leave() { return impl_->Leave(); }
+void Client::Abort(const absl::Status& why) { impl_->Abort(why); }
+ClientCounters Client::counters() const { return impl_->counters(); }
+
+}  // namespace crossover::ps

@@ -1,0 +1,348 @@
+// Workers and servers together, over 127.0.0.1, with threads as workers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <future>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "core/optimizer.h"
+#include "core/reduce.h"
+#include "core/status.h"
+#include "core/timeline.h"
+#include "ps/client.h"
+#include "ps/exchange_testing.h"
+#include "ps/server.h"
+
+namespace crossover::ps {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int64_t kLength = 100;
+
+// Some gradient that depends on everything it should depend on.
+void Gradient(int worker, int64_t step, std::span<const float> parameters,
+              std::span<float> gradient) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    gradient[i] =
+        0.1f * parameters[i] + std::sin(static_cast<float>(i + 7 * static_cast<size_t>(worker)) +
+                                        static_cast<float>(step));
+  }
+}
+
+std::vector<float> FirstParameters() {
+  std::vector<float> parameters(kLength);
+  for (int64_t i = 0; i < kLength; ++i) parameters[i] = std::cos(static_cast<float>(i));
+  return parameters;
+}
+
+// Trains for `steps`, buckets last to first, and leaves.
+absl::Status Train(Client& client, int worker, int64_t steps, std::vector<float>& parameters) {
+  if (worker == 0) RETURN_IF_ERROR(client.Initialize(FirstParameters()));
+  RETURN_IF_ERROR(client.Pull(parameters));
+  std::vector<float> gradient(kLength);
+  for (int64_t step = 0; step < steps; ++step) {
+    Gradient(worker, step, parameters, gradient);
+    client.BeginStep(step, gradient, parameters);
+    for (int bucket = 2; bucket >= 0; --bucket) client.PushBucket(bucket);
+    RETURN_IF_ERROR(client.Wait());
+  }
+  return client.Leave();
+}
+
+// All workers of the cluster at once; returns their parameters after the last step.
+std::vector<std::vector<float>> TrainAll(TestCluster& cluster, int64_t steps) {
+  const int workers = cluster.job().workers();
+  std::vector<std::vector<float>> parameters(workers, std::vector<float>(kLength));
+  std::vector<std::thread> threads;
+  for (int worker = 0; worker < workers; ++worker) {
+    threads.emplace_back([&, worker] {
+      Timeline timeline(cluster.clock());
+      auto client = Client::Connect(cluster.ClientOptions(worker), cluster.buckets(), timeline);
+      ASSERT_TRUE(client.ok()) << client.status();
+      const absl::Status status = Train(**client, worker, steps, parameters[worker]);
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_EQ((*client)->counters().sent_bytes, steps * kLength * 4);
+      EXPECT_EQ((*client)->counters().received_bytes, steps * kLength * 4);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return parameters;
+}
+
+// What all of it should come to, in one thread and without a network.
+std::vector<float> SerialSync(const proto::Job& job, int64_t steps) {
+  std::vector<float> parameters = FirstParameters();
+  Optimizer optimizer(job.optimizer(), kLength);
+  std::vector<float> gradient(kLength);
+  for (int64_t step = 0; step < steps; ++step) {
+    std::vector<float> sum(kLength);
+    for (int worker = 0; worker < job.workers(); ++worker) {
+      Gradient(worker, step, parameters, gradient);
+      if (worker == 0) {
+        sum = gradient;
+      } else {
+        AddInto(sum, gradient);
+      }
+    }
+    Scale(sum, 1.0f / static_cast<float>(job.workers()));
+    optimizer.Apply(0, parameters, sum, job.learning_rate().base(), step);
+  }
+  return parameters;
+}
+
+TEST(Exchange, SyncEqualsASerialComputationToTheBit) {
+  for (const int servers : {1, 2, 3}) {
+    proto::Job job = TestJob(proto::Strategy::ps_sync, 3, servers);
+    job.set_deterministic(true);
+    TestCluster cluster(job, {40, 0, 60});
+    const auto parameters = TrainAll(cluster, 20);
+    const std::vector<float> expected = SerialSync(job, 20);
+    for (const auto& result : parameters) EXPECT_EQ(result, expected) << servers;
+
+    const proto::ServerReport report = cluster.server(0).report();
+    const int64_t shard_bytes = report.parameter_bytes();
+    EXPECT_EQ(report.payload_received_bytes(), shard_bytes * 3 * 20);
+    EXPECT_EQ(report.payload_sent_bytes(), shard_bytes * 3 * 20);
+    EXPECT_EQ(report.staleness_max(), 0);
+    EXPECT_EQ(report.lead_steps_max(), 0);
+    EXPECT_GT(report.apply_ns(), 0);
+    EXPECT_EQ(report.held_replies_size(), 3);
+    EXPECT_THAT(cluster.lost(), testing::IsEmpty());
+  }
+}
+
+TEST(Exchange, OneWorkerIsEnough) {
+  const proto::Job job = TestJob(proto::Strategy::ps_async, 1, 2);
+  TestCluster cluster(job, {40, 0, 60});
+  EXPECT_EQ(TrainAll(cluster, 10)[0], SerialSync(job, 10));
+}
+
+TEST(Exchange, AsyncAppliesEveryPush) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_async, 3, 2), {40, 0, 60});
+  TrainAll(cluster, 20);
+  for (int rank = 0; rank < 2; ++rank) {
+    const proto::ServerReport report = cluster.server(rank).report();
+    EXPECT_EQ(report.payload_received_bytes(), report.parameter_bytes() * 3 * 20);
+    int64_t counted = 0;
+    for (const int64_t count : report.staleness_histogram()) counted += count;
+    EXPECT_EQ(counted, report.pushes());
+  }
+}
+
+TEST(Exchange, BoundHoldsAndIsNeverPassed) {
+  proto::Job job = TestJob(proto::Strategy::ps_ssp, 2, 1);
+  job.mutable_ps()->set_staleness_bound(2);
+  TestCluster cluster(job, {40, 0, 60});
+  Timeline fast_timeline(cluster.clock());
+  Timeline slow_timeline(cluster.clock());
+  auto fast = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), fast_timeline);
+  auto slow = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), slow_timeline);
+  std::vector<float> fast_parameters(kLength);
+  std::vector<float> slow_parameters(kLength);
+  ASSERT_TRUE(fast->Initialize(FirstParameters()).ok());
+  ASSERT_TRUE(fast->Pull(fast_parameters).ok());
+  ASSERT_TRUE(slow->Pull(slow_parameters).ok());
+  const auto step = [](Client& client, int64_t step, std::vector<float>& parameters) {
+    client.BeginStep(step, parameters, parameters);
+    for (int bucket = 0; bucket < 3; ++bucket) client.PushBucket(bucket);
+    return client.Wait();
+  };
+  ASSERT_TRUE(step(*fast, 0, fast_parameters).ok());
+  ASSERT_TRUE(step(*fast, 1, fast_parameters).ok());
+  fast_timeline.BeginStep(2);
+  auto third = std::async(std::launch::async, [&] { return step(*fast, 2, fast_parameters); });
+  const int64_t parts = cluster.server(0).report().pushes() / 2;
+  cluster.WaitUntil([&] { return cluster.server(0).report().pushes() == 3 * parts; });
+  ASSERT_EQ(cluster.server(0).report().held_replies(0), parts);  // and so it cannot have gone on
+  ASSERT_TRUE(step(*slow, 0, slow_parameters).ok());
+  EXPECT_TRUE(third.get().ok());
+  EXPECT_GT(fast_timeline.EndStep(1, 0).held_ns, 0);
+  const proto::ServerReport report = cluster.server(0).report();
+  EXPECT_EQ(report.lead_steps_max(), 2);
+  EXPECT_GT(report.held_ns(0), 0);
+  EXPECT_EQ(report.held_replies(1), 0);
+  // Leaving, the slow one frees the fast one for good.
+  auto fourth = std::async(std::launch::async, [&] { return step(*fast, 3, fast_parameters); });
+  EXPECT_TRUE(slow->Leave().ok());
+  EXPECT_TRUE(fourth.get().ok());
+  EXPECT_TRUE(fast->Leave().ok());
+}
+
+TEST(Exchange, LocalSgdAveragesParameters) {
+  proto::Job job = TestJob(proto::Strategy::local_sgd, 2, 2);
+  job.mutable_local_sgd()->set_through(proto::LocalSgd::servers);
+  TestCluster cluster(job, {40, 0, 60});
+  std::vector<std::thread> threads;
+  for (int worker = 0; worker < 2; ++worker) {
+    threads.emplace_back([&, worker] {
+      Timeline timeline(cluster.clock());
+      auto client = *Client::Connect(cluster.ClientOptions(worker), cluster.buckets(), timeline);
+      std::vector<float> parameters(kLength, 1);
+      if (worker == 0) {
+        ASSERT_TRUE(client->Initialize(parameters).ok());
+      }
+      ASSERT_TRUE(client->Pull(parameters).ok());
+      for (int64_t round = 0; round < 3; ++round) {
+        for (float& value : parameters) value += static_cast<float>(2 * worker);
+        client->BeginStep(round, parameters, parameters);
+        for (int bucket = 0; bucket < 3; ++bucket) client->PushBucket(bucket);
+        ASSERT_TRUE(client->Wait().ok());
+      }
+      EXPECT_EQ(parameters, std::vector<float>(kLength, 4));
+      ASSERT_TRUE(client->Leave().ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Exchange, PullWaitsForInitialization) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_sync, 2, 2), {40, 0, 60});
+  Timeline timeline(cluster.clock());
+  auto second = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), timeline);
+  std::vector<float> pulled(kLength);
+  auto pull = std::async(std::launch::async, [&] { return second->Pull(pulled); });
+  auto first = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
+  ASSERT_TRUE(first->Initialize(FirstParameters()).ok());
+  ASSERT_TRUE(pull.get().ok());
+  EXPECT_EQ(pulled, FirstParameters());
+}
+
+TEST(Exchange, RecordsSpansOfEveryBucketWithValues) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_async, 1, 2), {40, 0, 60});
+  Timeline timeline(cluster.clock());
+  timeline.KeepSpansOf({0});
+  auto client = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
+  std::vector<float> parameters(kLength);
+  ASSERT_TRUE(client->Initialize(parameters).ok());
+  timeline.BeginStep(0);
+  client->BeginStep(0, parameters, parameters);
+  for (int bucket = 0; bucket < 3; ++bucket) client->PushBucket(bucket);
+  ASSERT_TRUE(client->Wait().ok());
+  const StepRecord record = timeline.EndStep(1, 0);
+  ASSERT_EQ(record.ops.size(), 2u);
+  EXPECT_EQ(record.ops[0].op, 0);
+  EXPECT_EQ(record.ops[1].op, 2);
+  EXPECT_GT(record.communication_ns, 0);
+  EXPECT_EQ(record.held_ns, 0);
+  ASSERT_TRUE(client->Leave().ok());
+}
+
+TEST(Exchange, StrangersAreRefusedAndHarmNothing) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_async, 2, 2), {40, 0, 60});
+  Timeline timeline(cluster.clock());
+  const auto error = [&](const Client::Options& options) {
+    const absl::Status status = Client::Connect(options, cluster.buckets(), timeline).status();
+    EXPECT_FALSE(status.ok());
+    return std::string(status.message());
+  };
+  auto member = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
+  Client::Options stranger = cluster.ClientOptions(1);
+  stranger.identity.token = "00000000000000000000000000000000";
+  EXPECT_THAT(error(stranger), AllOf(HasSubstr("server "), HasSubstr("token")));
+  stranger = cluster.ClientOptions(1);
+  ++stranger.identity.job_fingerprint;
+  EXPECT_THAT(error(stranger), HasSubstr("job"));
+  EXPECT_THAT(error(cluster.ClientOptions(2)), HasSubstr("this job's are 0 to 1"));
+  EXPECT_THAT(error(cluster.ClientOptions(0)), HasSubstr("worker 0 has been connected before"));
+  stranger = cluster.ClientOptions(1);
+  stranger.identity.role = net::Role::kServer;
+  EXPECT_THAT(error(stranger), HasSubstr("only workers may"));
+  std::vector<float> parameters(kLength);
+  EXPECT_TRUE(Train(*member, 0, 3, parameters).ok());
+  EXPECT_THAT(cluster.lost(), testing::IsEmpty());
+}
+
+TEST(Exchange, UnequalPlansAreRefused) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_async, 2, 1), {40, 0, 60});
+  Timeline timeline(cluster.clock());
+  auto member = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), timeline);
+  Client::Options options = cluster.ClientOptions(0);
+  options.total_steps += 1;
+  EXPECT_THAT(Client::Connect(options, cluster.buckets(), timeline).status().message(),
+              HasSubstr("worker 0 plans 51 steps of 100 values in 3 buckets, but worker 1 50"));
+}
+
+TEST(Exchange, ServerThatIsNotThereIsAnErrorThatNamesIt) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_async, 1, 2), {40, 0, 60});
+  cluster.server(1).Stop();
+  Timeline timeline(cluster.clock());
+  Client::Options options = cluster.ClientOptions(0);
+  options.connect_s = 0.2;
+  const auto client = Client::Connect(options, cluster.buckets(), timeline);
+  EXPECT_THAT(client.status().message(),
+              AllOf(HasSubstr(absl::StrCat("server 1 at ", options.servers[1])),
+                    HasSubstr("no answer within 0.2 s")));
+}
+
+// A sync step that waits for worker 1, which never pushes.
+struct WaitingStep {
+  explicit WaitingStep(TestCluster& cluster) : timeline(cluster.clock()) {
+    client = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
+    other = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), timeline);
+    EXPECT_TRUE(client->Initialize(parameters).ok());
+    client->BeginStep(0, parameters, parameters);
+    for (int bucket = 0; bucket < 3; ++bucket) client->PushBucket(bucket);
+    constexpr int64_t kParts = 5 + 8;  // 20 and 30 values in parts of 4
+    cluster.WaitUntil([&] { return cluster.server(1).report().pushes() == kParts; });
+  }
+  std::vector<float> parameters = std::vector<float>(kLength);
+  Timeline timeline;
+  std::unique_ptr<Client> client;
+  std::unique_ptr<Client> other;
+};
+
+TEST(Exchange, ServerStoppedInAStepEndsTheWorkers) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_sync, 2, 2), {40, 0, 60});
+  WaitingStep step(cluster);
+  auto wait = std::async(std::launch::async, [&] { return step.client->Wait(); });
+  cluster.server(1).Stop();
+  const absl::Status status = wait.get();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr(absl::StrCat("server 1 at ", cluster.server(1).address(),
+                                                       ": connection lost in step 0")));
+  EXPECT_EQ(step.client->Leave(), status);
+  EXPECT_EQ(step.client->Wait(), status);
+}
+
+TEST(Exchange, AbortEndsTheWait) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_sync, 2, 2), {40, 0, 60});
+  WaitingStep step(cluster);
+  auto wait = std::async(std::launch::async, [&] { return step.client->Wait(); });
+  const absl::Status why = absl::AbortedError("worker 1 was lost in step 0");
+  step.client->Abort(why);
+  EXPECT_EQ(wait.get(), why);
+}
+
+TEST(Exchange, WorkerThatLeavesInAStepFailsTheOthers) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_sync, 2, 2), {40, 0, 60});
+  WaitingStep step(cluster);
+  auto wait = std::async(std::launch::async, [&] { return step.client->Wait(); });
+  ASSERT_TRUE(step.other->Leave().ok());
+  const absl::Status status = wait.get();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("server "), HasSubstr("in step 0"),
+                                      HasSubstr("worker 1 left after 0 steps; step 0 needs")));
+}
+
+TEST(Exchange, WorkerThatVanishesIsReported) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_sync, 2, 2), {40, 0, 60});
+  {
+    WaitingStep step(cluster);
+    auto wait = std::async(std::launch::async, [&] { return step.client->Wait(); });
+    step.other.reset();
+    cluster.WaitUntil([&] { return cluster.lost().size() == 2; });
+    EXPECT_THAT(cluster.lost()[0],
+                AllOf(HasSubstr("worker 1 at 127.0.0.1:"), HasSubstr("before its first push")));
+    step.client.reset();
+  }
+  cluster.WaitUntil([&] { return cluster.lost().size() == 4; });
+  EXPECT_THAT(cluster.lost()[3],
+              AllOf(HasSubstr("worker 0 at 127.0.0.1:"), HasSubstr("after its push for step 0")));
+}
+
+}  // namespace
+}  // namespace crossover::ps

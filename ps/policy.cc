@@ -1,0 +1,35 @@
+#include "ps/policy.h"
+
+#include "core/check.h"
+
+namespace crossover::ps {
+
+Policy PolicyFor(const proto::Job& job) {
+  Policy policy;
+  policy.workers = job.workers();
+  switch (job.strategy()) {
+    case proto::Strategy::ps_sync:
+      policy.contributions = job.workers();
+      policy.lead_steps_max = 0;
+      policy.rank_order = job.deterministic();
+      return policy;
+    case proto::Strategy::ps_ssp:
+      policy.lead_steps_max = job.ps().staleness_bound();
+      return policy;
+    case proto::Strategy::ps_async:
+      return policy;
+    case proto::Strategy::local_sgd:
+      policy.contributions = job.workers();
+      policy.lead_steps_max = 0;
+      policy.pushed = Pushed::kParameters;
+      policy.rank_order = job.deterministic();
+      return policy;
+    case proto::Strategy::single:
+    case proto::Strategy::allreduce_ring:
+      break;
+  }
+  CROSSOVER_CHECK(false, "a job without servers was given to a server");
+  return policy;
+}
+
+}  // namespace crossover::ps

@@ -1,0 +1,58 @@
+#include "ps/policy.h"
+
+#include <gtest/gtest.h>
+
+namespace crossover::ps {
+namespace {
+
+proto::Job JobWith(proto::Strategy::Name strategy) {
+  proto::Job job;
+  job.set_strategy(strategy);
+  job.set_workers(3);
+  return job;
+}
+
+TEST(Policy, SyncWaitsForAll) {
+  const Policy policy = PolicyFor(JobWith(proto::Strategy::ps_sync));
+  EXPECT_EQ(policy.workers, 3);
+  EXPECT_EQ(policy.contributions, 3);
+  EXPECT_EQ(policy.lead_steps_max, 0);
+  EXPECT_EQ(policy.pushed, Pushed::kGradients);
+  EXPECT_FALSE(policy.rank_order);
+}
+
+TEST(Policy, BoundedStalenessTakesTheBound) {
+  proto::Job job = JobWith(proto::Strategy::ps_ssp);
+  EXPECT_EQ(PolicyFor(job).lead_steps_max, 3);
+  job.mutable_ps()->set_staleness_bound(0);
+  EXPECT_EQ(PolicyFor(job).lead_steps_max, 0);
+  EXPECT_EQ(PolicyFor(job).contributions, 1);
+}
+
+TEST(Policy, AsyncWaitsForNobody) {
+  const Policy policy = PolicyFor(JobWith(proto::Strategy::ps_async));
+  EXPECT_EQ(policy.contributions, 1);
+  EXPECT_EQ(policy.lead_steps_max, Policy::kUnbounded);
+}
+
+TEST(Policy, LocalSgdAveragesParameters) {
+  const Policy policy = PolicyFor(JobWith(proto::Strategy::local_sgd));
+  EXPECT_EQ(policy.contributions, 3);
+  EXPECT_EQ(policy.pushed, Pushed::kParameters);
+}
+
+TEST(Policy, DeterministicSumsInRankOrder) {
+  for (const auto strategy : {proto::Strategy::ps_sync, proto::Strategy::local_sgd}) {
+    proto::Job job = JobWith(strategy);
+    job.set_deterministic(true);
+    EXPECT_TRUE(PolicyFor(job).rank_order);
+  }
+}
+
+TEST(PolicyDeathTest, HasNoPolicyWithoutServers) {
+  EXPECT_DEATH(PolicyFor(JobWith(proto::Strategy::single)), "without servers");
+  EXPECT_DEATH(PolicyFor(JobWith(proto::Strategy::allreduce_ring)), "without servers");
+}
+
+}  // namespace
+}  // namespace crossover::ps

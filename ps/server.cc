@@ -1,0 +1,292 @@
+#include "ps/server.h"
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/check.h"
+#include "core/status.h"
+#include "net/grpc_setup.h"
+#include "ps/frame_buffer.h"
+#include "ps/served_shards.h"
+#include "ps/server_stream.h"
+#include "ps/wire.h"
+
+namespace crossover::ps {
+
+class Server::Impl final : public grpc::CallbackGenericService, public StreamHandler {
+ public:
+  Impl(const Options& options, const Clock& clock)
+      : options_(options), clock_(clock), members_(options.job.workers()) {}
+  ~Impl() override { Stop(); }
+
+  absl::Status Start();
+  const std::string& address() const { return running_.address; }
+  void Stop();
+  proto::ServerReport report() const;
+
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override;
+  absl::Status OnMessage(int worker, const grpc::ByteBuffer& message) override;
+  void OnClosed(int worker) override;
+  void OnDone(int worker) override;
+
+ private:
+  struct Member {
+    std::shared_ptr<WorkerStream> stream;  // while it lasts
+    std::string peer;
+    bool connected = false;  // has been once
+    bool planned = false;
+    bool left = false;
+    bool lost = false;
+    int64_t step = -1;  // of its last push
+  };
+
+  absl::StatusOr<int> CheckCall(const grpc::GenericCallbackServerContext& context) const;
+  absl::Status Handle(int worker, const FrameHeader& header, const Payload& payload);
+  absl::Status HandlePlan(int worker, const Payload& payload);
+  absl::Status HandleLeave(int worker, ServedShards& shards);
+  absl::Status CheckEqualPlans(int worker, const WorkerPlan& plan) const;
+  absl::Status Deliver(absl::StatusOr<std::vector<Reply>> replies, const ServedShards& shards);
+  void Send(int worker, const grpc::ByteBuffer& message, const ServedShards& shards);
+  std::shared_ptr<WorkerStream> StreamOf(int worker) const;
+  void ReportLost(int worker, const absl::Status& why);
+
+  const Options options_;
+  const Clock& clock_;
+  net::RunningServer running_;
+
+  mutable std::mutex mutex_;  // of what follows; never held while a part is worked on
+  std::condition_variable stream_ended_;
+  std::vector<Member> members_;           // by rank
+  std::unique_ptr<ServedShards> shards_;  // from the first plan on; then constant
+  int first_planned_ = -1;                // whose plan it was
+  int live_streams_ = 0;
+  bool stopping_ = false;
+};
+
+absl::Status Server::Impl::Start() {
+  ASSIGN_OR_RETURN(running_,
+                   net::StartServer(options_.address, [this](grpc::ServerBuilder& builder) {
+                     builder.RegisterCallbackGenericService(this);
+                   }));
+  return absl::OkStatus();
+}
+
+void Server::Impl::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  if (running_.server == nullptr) return;
+  running_.server->Shutdown(gpr_inf_past(GPR_CLOCK_MONOTONIC));
+  std::unique_lock lock(mutex_);
+  stream_ended_.wait(lock, [this] { return live_streams_ == 0; });
+}
+
+proto::ServerReport Server::Impl::report() const {
+  const ServedShards* shards = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    shards = shards_.get();
+  }
+  proto::ServerReport report;
+  if (shards != nullptr) shards->AddTo(report);
+  return report;
+}
+
+// The rank of a caller that may take part.
+absl::StatusOr<int> Server::Impl::CheckCall(
+    const grpc::GenericCallbackServerContext& context) const {
+  if (context.method() != kExchangeMethod) {
+    return absl::UnimplementedError(
+        absl::StrCat("no method ", context.method(), "; there is ", kExchangeMethod));
+  }
+  ASSIGN_OR_RETURN(const net::Identity caller, net::CallerIdentity(options_.identity, context));
+  if (caller.role != net::Role::kWorker) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(net::ProcessName(caller.role, caller.rank), " called; only workers may"));
+  }
+  if (caller.rank < 0 || caller.rank >= options_.job.workers()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "worker ", caller.rank, " called; this job's are 0 to ", options_.job.workers() - 1));
+  }
+  return caller.rank;
+}
+
+grpc::ServerGenericBidiReactor* Server::Impl::CreateReactor(
+    grpc::GenericCallbackServerContext* context) {
+  const absl::StatusOr<int> rank = CheckCall(*context);
+  if (!rank.ok()) return new RefusedCall(rank.status());
+  const std::lock_guard lock(mutex_);
+  Member& member = members_[*rank];
+  if (stopping_) return new RefusedCall(absl::UnavailableError("the server stops"));
+  if (member.connected) {
+    return new RefusedCall(absl::AlreadyExistsError(
+        absl::StrCat("worker ", *rank, " has been connected before, from ", member.peer)));
+  }
+  member.connected = true;
+  member.peer = net::PeerAddress(*context);
+  ++live_streams_;
+  member.stream = WorkerStream::Start(*rank, *this);
+  return member.stream.get();
+}
+
+absl::Status Server::Impl::OnMessage(int worker, const grpc::ByteBuffer& buffer) {
+  const ReceivedMessage message(buffer);
+  absl::StatusOr<FrameHeader> header = DecodeHeader(message.bytes());
+  absl::Status status = header.status();
+  if (status.ok()) status = Handle(worker, *header, message.bytes().Tail(FrameHeader::kBytes));
+  if (!status.ok()) ReportLost(worker, status);
+  return status;
+}
+
+absl::Status Server::Impl::Handle(int worker, const FrameHeader& header, const Payload& payload) {
+  if (header.kind == FrameKind::kPlan) return HandlePlan(worker, payload);
+  ServedShards* shards = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    Member& member = members_[worker];
+    if (!member.planned || member.left) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          FrameKindName(header.kind), " frame ", member.left ? "after leave" : "before the plan"));
+    }
+    if (header.kind == FrameKind::kPush) member.step = header.step;
+    shards = shards_.get();
+  }
+  if (header.kind == FrameKind::kLeave) return HandleLeave(worker, *shards);
+  RETURN_IF_ERROR(CheckPart(header, shards->plan(), options_.identity.rank));
+  switch (header.kind) {
+    case FrameKind::kInitialize:
+      return Deliver(shards->Initialize(worker, header, payload), *shards);
+    case FrameKind::kPull:
+      return Deliver(shards->Pull(worker, header), *shards);
+    case FrameKind::kPush:
+      return Deliver(shards->Push(worker, header, payload), *shards);
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("a worker sent a server's ", FrameKindName(header.kind), " frame"));
+  }
+}
+
+absl::Status Server::Impl::HandlePlan(int worker, const Payload& payload) {
+  ASSIGN_OR_RETURN(const WorkerPlan plan, DecodePlan(payload));
+  ASSIGN_OR_RETURN(ShardPlan shard_plan,
+                   ShardPlanFor(plan, options_.job.servers(), options_.job.ps().part_bytes()));
+  {
+    const std::lock_guard lock(mutex_);
+    if (members_[worker].planned) {
+      return absl::FailedPreconditionError("a second plan on one stream");
+    }
+    if (shards_ == nullptr) {
+      first_planned_ = worker;
+      shards_ = std::make_unique<ServedShards>(options_.job, plan, std::move(shard_plan),
+                                               options_.identity.rank, clock_);
+    }
+    RETURN_IF_ERROR(CheckEqualPlans(worker, plan));
+    members_[worker].planned = true;
+  }
+  Send(worker, MakeMessage({.kind = FrameKind::kAck}), *shards_);
+  return absl::OkStatus();
+}
+
+// The caller holds the lock.
+absl::Status Server::Impl::CheckEqualPlans(int worker, const WorkerPlan& plan) const {
+  const WorkerPlan& first = shards_->worker_plan();
+  if (plan == first) return absl::OkStatus();
+  const auto describe = [](const WorkerPlan& plan) {
+    int64_t values = 0;
+    for (const int64_t length : plan.bucket_lengths) values += length;
+    return absl::StrCat(plan.total_steps, " steps of ", values, " values in ",
+                        plan.bucket_lengths.size(), " buckets");
+  };
+  return absl::InvalidArgumentError(
+      absl::StrCat("worker ", worker, " plans ", describe(plan), ", but worker ", first_planned_,
+                   " ", describe(first), ": start all with the same job, data and build"));
+}
+
+absl::Status Server::Impl::HandleLeave(int worker, ServedShards& shards) {
+  {
+    const std::lock_guard lock(mutex_);
+    members_[worker].left = true;
+  }
+  ServedShards::LeaveOutcome outcome = shards.Leave(worker);
+  RETURN_IF_ERROR(Deliver(std::move(outcome.replies), shards));
+  for (const int stranded : outcome.stranded) {
+    const auto stream = StreamOf(stranded);
+    if (stream != nullptr) stream->Fail(outcome.failure);
+    ReportLost(stranded, outcome.failure);
+  }
+  if (options_.on_worker_leaving) options_.on_worker_leaving(worker);
+  Send(worker, MakeMessage({.kind = FrameKind::kAck}), shards);
+  return absl::OkStatus();
+}
+
+absl::Status Server::Impl::Deliver(absl::StatusOr<std::vector<Reply>> replies,
+                                   const ServedShards& shards) {
+  if (!replies.ok()) return replies.status();
+  for (const Reply& reply : *replies) Send(reply.worker, reply.message, shards);
+  return absl::OkStatus();
+}
+
+// A worker whose stream has ended gets nothing.
+void Server::Impl::Send(int worker, const grpc::ByteBuffer& message, const ServedShards& shards) {
+  const auto stream = StreamOf(worker);
+  if (stream != nullptr) stream->Send(message, shards.queued_max());
+}
+
+std::shared_ptr<WorkerStream> Server::Impl::StreamOf(int worker) const {
+  const std::lock_guard lock(mutex_);
+  return members_[worker].stream;
+}
+
+void Server::Impl::ReportLost(int worker, const absl::Status& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    Member& member = members_[worker];
+    if (stopping_ || member.lost) return;
+    member.lost = true;
+  }
+  if (options_.on_worker_lost) options_.on_worker_lost(worker, why);
+}
+
+void Server::Impl::OnClosed(int worker) {
+  std::string text;
+  {
+    const std::lock_guard lock(mutex_);
+    const Member& member = members_[worker];
+    if (member.left) return;
+    text = absl::StrCat("worker ", worker, " at ", member.peer, " ended its connection ",
+                        member.step < 0 ? "before its first push"
+                                        : absl::StrCat("after its push for step ", member.step));
+  }
+  ReportLost(worker, absl::UnavailableError(text));
+}
+
+void Server::Impl::OnDone(int worker) {
+  const std::lock_guard lock(mutex_);
+  members_[worker].stream.reset();
+  --live_streams_;
+  stream_ended_.notify_all();
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options, const Clock& clock) {
+  CROSSOVER_CHECK(options.identity.rank >= 0 && options.identity.rank < options.job.servers(),
+                  "the caller checks its own rank");
+  auto impl = std::make_unique<Impl>(options, clock);
+  RETURN_IF_ERROR(impl->Start());
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
+const std::string& Server::address() const { return impl_->address(); }
+void Server::Stop() { impl_->Stop(); }
+proto::ServerReport Server::report() const { return impl_->report(); }
+
+}  // namespace crossover::ps

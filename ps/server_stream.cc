@@ -1,0 +1,90 @@
+#include "ps/server_stream.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "net/grpc_setup.h"
+
+namespace crossover::ps {
+
+std::shared_ptr<WorkerStream> WorkerStream::Start(int worker, StreamHandler& handler) {
+  std::shared_ptr<WorkerStream> stream(new WorkerStream(worker, handler));
+  stream->self_ = stream;
+  stream->StartRead(&stream->incoming_);
+  return stream;
+}
+
+void WorkerStream::Send(grpc::ByteBuffer message, size_t queued_max) {
+  const std::lock_guard lock(mutex_);
+  if (end_) return;
+  if (queue_.size() >= queued_max) {
+    queue_.clear();
+    EndLocked(net::ToGrpc(absl::ResourceExhaustedError(absl::StrCat(
+        "worker ", worker_, " does not read its replies: ", queued_max, " wait for it"))));
+    return;
+  }
+  queue_.emplace_back().Swap(&message);
+  PumpLocked();
+}
+
+void WorkerStream::Fail(const absl::Status& why) {
+  const std::lock_guard lock(mutex_);
+  if (end_) return;
+  queue_.clear();
+  EndLocked(net::ToGrpc(why));
+}
+
+void WorkerStream::OnReadDone(bool ok) {
+  if (!ok) {
+    handler_.OnClosed(worker_);
+    const std::lock_guard lock(mutex_);
+    if (!end_) EndLocked(grpc::Status::OK);
+    return;
+  }
+  const absl::Status status = handler_.OnMessage(worker_, incoming_);
+  incoming_.Clear();
+  if (!status.ok()) {
+    Fail(status);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!end_) StartRead(&incoming_);
+}
+
+void WorkerStream::OnWriteDone(bool ok) {
+  const std::lock_guard lock(mutex_);
+  writing_ = false;
+  outgoing_.Clear();
+  if (!ok) broken_ = true;
+  PumpLocked();
+}
+
+void WorkerStream::OnDone() {
+  handler_.OnDone(worker_);
+  self_.reset();
+}
+
+void WorkerStream::EndLocked(const grpc::Status& status) {
+  end_ = status;
+  PumpLocked();
+}
+
+// Starts the next write, or ends the stream once nothing is left to be written:
+// gRPC takes one write at a time and none after Finish.
+void WorkerStream::PumpLocked() {
+  if (writing_ || finished_) return;
+  if (!queue_.empty() && !broken_) {
+    outgoing_.Swap(&queue_.front());
+    queue_.pop_front();
+    writing_ = true;
+    StartWrite(&outgoing_);
+  } else if (end_) {
+    queue_.clear();
+    finished_ = true;
+    Finish(*end_);
+  }
+}
+
+RefusedCall::RefusedCall(const absl::Status& why) { Finish(net::ToGrpc(why)); }
+
+}  // namespace crossover::ps

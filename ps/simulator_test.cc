@@ -1,0 +1,214 @@
+#include "ps/simulator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/reduce.h"
+
+namespace crossover::ps {
+namespace {
+
+using ::testing::HasSubstr;
+
+proto::Job SgdJob(proto::Strategy::Name strategy, int workers, double learning_rate = 0.125) {
+  proto::Job job;
+  job.set_strategy(strategy);
+  job.set_workers(workers);
+  job.mutable_optimizer()->set_name(proto::OptimizerKind::sgd);
+  job.mutable_learning_rate()->set_base(learning_rate);
+  job.mutable_learning_rate()->set_warmup_steps(0);
+  job.mutable_learning_rate()->set_decay(proto::LearningRate::constant);
+  return job;
+}
+
+// Worker w's loss is a/2 (x - target_w)^2 in each value, with target_w = value + w.
+constexpr float kCurvature = 0.5f;
+void QuadraticGradient(int worker, int64_t, std::span<const float> parameters,
+                       std::span<float> gradient) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    gradient[i] = kCurvature * (parameters[i] - static_cast<float>(i) - static_cast<float>(worker));
+  }
+}
+
+SimulationOptions Options(const proto::Job& job, int64_t steps) {
+  SimulationOptions options;
+  options.job = job;
+  options.steps = steps;
+  options.parameters = {4, -1, 0.5f, 8, 2};
+  options.part_lengths = {2, 3};
+  options.compute_ns_min = 100;
+  options.compute_ns_max = 1000;
+  options.travel_ns_max = 50;
+  options.compute = QuadraticGradient;
+  return options;
+}
+
+// x_k = target + (x_0 - target) (1 - lr a)^k, with the mean of the workers' targets.
+TEST(Simulator, SyncOnAQuadraticIsItsClosedForm) {
+  for (const int workers : {1, 2, 4}) {
+    const SimulationOptions options = Options(SgdJob(proto::Strategy::ps_sync, workers), 20);
+    const auto history = Simulate(options);
+    ASSERT_TRUE(history.ok()) << history.status();
+    for (size_t i = 0; i < 5; ++i) {
+      const double target = static_cast<double>(i) + (workers - 1) / 2.0;
+      const double expected =
+          target + (options.parameters[i] - target) * std::pow(1 - 0.125 * kCurvature, 20);
+      EXPECT_NEAR(history->parameters[i], expected, 1e-5) << workers;
+    }
+    for (const SimulatedPush& push : history->pushes) EXPECT_EQ(push.staleness, 0);
+    for (const SimulatedRelease& release : history->releases) {
+      EXPECT_EQ(release.version, release.step + 1);
+    }
+  }
+}
+
+TEST(Simulator, AsyncWithOneWorkerIsPlainSgdToTheBit) {
+  const SimulationOptions options = Options(SgdJob(proto::Strategy::ps_async, 1), 30);
+  const auto history = Simulate(options);
+  ASSERT_TRUE(history.ok()) << history.status();
+  std::vector<float> expected = options.parameters;
+  std::vector<float> gradient(5);
+  for (int step = 0; step < 30; ++step) {
+    QuadraticGradient(0, step, expected, gradient);
+    for (size_t i = 0; i < 5; ++i) expected[i] -= 0.125f * gradient[i];
+  }
+  EXPECT_EQ(history->parameters, expected);
+}
+
+void ExpectEqualHistories(const History& a, const History& b) {
+  EXPECT_EQ(a.pushes, b.pushes);
+  EXPECT_EQ(a.releases, b.releases);
+  EXPECT_EQ(a.end_ns, b.end_ns);
+  EXPECT_EQ(Fingerprint(a.parameters), Fingerprint(b.parameters));
+}
+
+TEST(Simulator, AsyncIsBoundedStalenessWithoutABound) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SimulationOptions async = Options(SgdJob(proto::Strategy::ps_async, 4), 25);
+    async.seed = seed;
+    async.slowdown = {1, 1, 3, 1};
+    SimulationOptions bounded = async;
+    bounded.job.set_strategy(proto::Strategy::ps_ssp);
+    bounded.job.mutable_ps()->set_staleness_bound(Policy::kUnbounded);
+    const auto a = Simulate(async);
+    const auto b = Simulate(bounded);
+    ASSERT_TRUE(a.ok() && b.ok());
+    EXPECT_EQ(a->pushes.size(), 4u * 25 * 2);
+    ExpectEqualHistories(*a, *b);
+  }
+}
+
+int64_t LargestLead(const History& history) {
+  int64_t lead_steps = 0;
+  for (const SimulatedRelease& release : history.releases) {
+    lead_steps = std::max(lead_steps, release.lead_steps);
+  }
+  return lead_steps;
+}
+
+int64_t HeldPushes(const History& history) {
+  return std::count_if(history.pushes.begin(), history.pushes.end(),
+                       [](const SimulatedPush& push) { return push.held; });
+}
+
+TEST(Simulator, BoundIsReachedAndNeverPassed) {
+  for (const int64_t bound : {0, 1, 3}) {
+    SimulationOptions options = Options(SgdJob(proto::Strategy::ps_ssp, 4), 30);
+    options.job.mutable_ps()->set_staleness_bound(bound);
+    options.slowdown = {1, 1, 1, 3};
+    const auto history = Simulate(options);
+    ASSERT_TRUE(history.ok()) << history.status();
+    EXPECT_EQ(history->pushes.size(), 4u * 30 * 2);
+    EXPECT_EQ(history->releases.size(), 4u * 30 * 2);
+    EXPECT_EQ(LargestLead(*history), bound);
+    EXPECT_GT(HeldPushes(*history), 0);
+    // From the order of pushes alone: when a worker begins step t (having been let
+    // go), the others have pushed at least t - bound.
+    std::vector<std::vector<int64_t>> completed(2, std::vector<int64_t>(4));
+    for (const SimulatedPush& push : history->pushes) {
+      auto& part = completed[push.part];
+      EXPECT_LE(push.step - *std::min_element(part.begin(), part.end()), bound);
+      part[push.worker] = push.step + 1;
+    }
+  }
+}
+
+TEST(Simulator, WithoutABoundTheFastRunAway) {
+  SimulationOptions options = Options(SgdJob(proto::Strategy::ps_async, 4), 30);
+  options.slowdown = {1, 1, 1, 3};
+  const auto history = Simulate(options);
+  ASSERT_TRUE(history.ok());
+  EXPECT_GT(LargestLead(*history), 10);
+  EXPECT_EQ(HeldPushes(*history), 0);
+}
+
+// Two workers, one value, lr 1/8, gradient 1 of worker 0 and 10 of worker 1; worker
+// 1 takes twice as long: pushes at 100 (0), 200 (0, then 1), 300 (0), 400 (1).
+TEST(Simulator, HistoryIsTheOneComputedByHand) {
+  SimulationOptions options;
+  options.job = SgdJob(proto::Strategy::ps_async, 2);
+  options.steps = 2;
+  options.parameters = {8};
+  options.part_lengths = {1};
+  options.compute_ns_min = options.compute_ns_max = 100;
+  options.slowdown = {1, 2};
+  options.compute = [](int worker, int64_t step, std::span<const float> parameters,
+                       std::span<float> gradient) {
+    gradient[0] = worker == 0 ? 8 : parameters[0] + static_cast<float>(step);
+  };
+  const auto history = Simulate(options);
+  ASSERT_TRUE(history.ok()) << history.status();
+  // t=100: worker 0: 8 - 1 = 7. t=200: worker 1 (planned first), from version 0: 7 - 8/8 = 6;
+  // then worker 0: 6 - 1 = 5. t=400: worker 1 from 6 (version 2), step 1: 5 - 7/8.
+  const std::vector<SimulatedPush> expected = {
+      {100, 0, 0, 0, 0, true, false},
+      {200, 0, 1, 0, 1, true, false},
+      {200, 0, 0, 1, 1, true, false},
+      {400, 0, 1, 1, 1, true, false},
+  };
+  EXPECT_EQ(history->pushes, expected);
+  EXPECT_EQ(history->parameters, std::vector<float>{4.125f});
+  EXPECT_EQ(history->end_ns, 400);
+}
+
+TEST(Simulator, OneSeedGivesOneHistory) {
+  SimulationOptions options = Options(SgdJob(proto::Strategy::ps_async, 3), 10);
+  ExpectEqualHistories(*Simulate(options), *Simulate(options));
+  const auto first = Simulate(options);
+  options.seed = 2;
+  EXPECT_NE(Simulate(options)->pushes, first->pushes);
+}
+
+TEST(Simulator, CutDoesNotChangeSyncResults) {
+  SimulationOptions options = Options(SgdJob(proto::Strategy::ps_sync, 3), 10);
+  options.job.set_deterministic(true);
+  const auto two = Simulate(options);
+  options.part_lengths = {1, 1, 1, 1, 1};
+  options.seed = 99;
+  EXPECT_EQ(Simulate(options)->parameters, two->parameters);
+}
+
+TEST(Simulator, RefusesSizesThatDoNotAgree) {
+  SimulationOptions options = Options(SgdJob(proto::Strategy::ps_sync, 2), 1);
+  options.part_lengths = {2, 2};
+  EXPECT_THAT(Simulate(options).status().message(), HasSubstr("4 values for 5 parameters"));
+  options.part_lengths = {5, 0};
+  EXPECT_FALSE(Simulate(options).ok());
+  options.part_lengths = {5};
+  options.slowdown = {1};
+  EXPECT_THAT(Simulate(options).status().message(), HasSubstr("one factor for each worker"));
+}
+
+TEST(Simulator, NoStepsChangeNothing) {
+  const SimulationOptions options = Options(SgdJob(proto::Strategy::ps_sync, 2), 0);
+  const auto history = Simulate(options);
+  ASSERT_TRUE(history.ok());
+  EXPECT_EQ(history->parameters, options.parameters);
+  EXPECT_TRUE(history->pushes.empty());
+}
+
+}  // namespace
+}  // namespace crossover::ps
