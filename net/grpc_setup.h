@@ -20,13 +20,19 @@ namespace crossover::net {
 // until used up by a deadline. Does not block.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
 
-// Puts identity into a call's metadata, before the call starts.
+// Puts identity into a call's metadata, before the call starts. The token must be
+// printable ASCII, as MakeToken and ReadTokenFile give it.
 void SetCallIdentity(const Identity& identity, grpc::ClientContext& context);
 
-// Who called, and whether he may: token and fingerprint must be ours. `Context` is
-// the server's view of the call (callback or async).
+// Who called, and whether he may: token and fingerprint must be ours. `context` is
+// the server's view of the call (callback or async). The rank is not negative;
+// whether it exists and is free is the caller's to check.
 absl::StatusOr<Identity> CallerIdentity(const Identity& ours,
                                         const grpc::ServerContextBase& context);
+
+// Where a call comes from, "10.0.0.2:40312", from gRPC's own form of it.
+std::string PeerAddress(const grpc::ServerContextBase& context);
+std::string PlainPeerAddress(const std::string& grpc_peer);
 
 struct RunningServer {
   std::unique_ptr<grpc::Server> server;
@@ -34,10 +40,14 @@ struct RunningServer {
   std::string address;  // as given, with the port that was bound
 };
 // Binds `address` ("127.0.0.1:0": the port is chosen, held and returned), calls
-// `add_services` on the builder and starts. A taken port or an address that is
-// not this host's is an error that names it.
-absl::StatusOr<RunningServer> StartServer(const std::string& address,
-                                          const std::function<void(grpc::ServerBuilder&)>& add_services);
+// `add_services` on the builder and starts. Services must outlive the server. A
+// taken port or an address that is not this host's is an error that names it.
+// Resolves a host name, which may block.
+absl::StatusOr<RunningServer> StartServer(
+    const std::string& address, const std::function<void(grpc::ServerBuilder&)>& add_services);
+
+// A time-out, from now, as gRPC takes it where it asks for a deadline.
+gpr_timespec TimeoutFromNow(double seconds);
 
 // Between the two libraries' status codes, which have the same numbers.
 grpc::Status ToGrpc(const absl::Status& status);

@@ -7,28 +7,15 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/clock.h"
+#include "net/clock_offset.h"
 #include "net/identity.h"
+#include "net/roster.h"
 
 namespace crossover::net {
-
-struct RosterMember {
-  int rank = 0;
-  std::string data_address;
-};
-struct Roster {
-  std::vector<RosterMember> workers;  // by rank
-  std::vector<RosterMember> servers;  // by rank
-};
-
-struct ClockOffset {
-  int64_t offset_ns = 0;  // rendezvous time = own time + offset
-  int64_t error_ns = 0;   // half the shortest round trip seen
-};
 
 // Thread-safe. Created by Join; destruction breaks the stream (a loss for the
 // others unless Leave was called).
@@ -38,7 +25,7 @@ class RendezvousClient {
     std::string address;       // of the rendezvous
     Identity identity;         // role and rank are this process's
     std::string data_address;  // where peers reach it, "" if nowhere
-    double join_s = 60;        // until everyone has joined
+    double join_s = 60;        // until the rendezvous answers, and then until everyone has joined
     double loss_s = 10;        // silence of the rendezvous that counts as its loss
     double heartbeat_s = 1;
   };
@@ -47,19 +34,25 @@ class RendezvousClient {
   // answers at the address, refused (token, job, rank taken or out of range),
   // somebody never came (named), an abort. `on_abort` is called at most once,
   // from an internal thread, when the run is over for everyone after the join:
-  // the status names role, rank, address, step and reason. `clock` must outlive the client.
+  // the status names role, rank, address, step and reason, or says that the rendezvous
+  // was lost. It may call the client's methods but not destroy it; it may come
+  // before Join has returned to its caller. `clock` must outlive the client.
   static absl::StatusOr<std::unique_ptr<RendezvousClient>> Join(
       const Options& options, const Clock& clock,
       std::function<void(const absl::Status&)> on_abort);
+  // Waits for an on_abort that is running; none is called any more.
   ~RendezvousClient();
 
   const Roster& roster() const;
-  // For the heartbeats from now on; cheap. step -1: not in a step.
+  // For the heartbeats from now on; cheap. step -1: not in a step. A change of
+  // phase is told at once.
   void SetStatus(int64_t step, const std::string& phase, int64_t samples, double loss);
-  // Blocks until every worker has arrived at the barrier of this name (workers
-  // only). Bounded: ends early with the abort's status.
+  // Blocks until every worker has arrived at the barrier of this name (workers only,
+  // 1 to 100 bytes, one barrier at a time). Bounded: ends early with the abort's status.
   absl::Status Barrier(const std::string& name);
-  // Tells the others that this process gives up and why; they are aborted.
+  // Tells the others that this process gives up and why; they are aborted. Blocks
+  // until the rendezvous has answered, at most about two seconds; then status() is the run's
+  // reason, which may be a deeper one: the loss that `why` is a consequence of.
   void ReportFailure(const absl::Status& why);
   // Servers: blocks until all workers have left (OK) or the run is aborted.
   absl::Status WaitForWorkersToLeave();

@@ -1,12 +1,11 @@
 // The meeting point of one run: collects members, publishes the roster, releases
 // barriers, watches for losses and tells everyone when one happens. Hosted by the
-// compare binary, or by worker 0 where a run is started by hand.
+// compare binary, or by worker 0 where a run is started by hand. The rules are
+// net/membership.h's.
 #ifndef CROSSOVER_NET_RENDEZVOUS_SERVER_H_
 #define CROSSOVER_NET_RENDEZVOUS_SERVER_H_
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,24 +13,12 @@
 #include "absl/status/statusor.h"
 #include "core/clock.h"
 #include "net/identity.h"
+#include "net/membership.h"
 
 namespace crossover::net {
 
-// What is known of a member.
-struct MemberState {
-  Role role = Role::kWorker;
-  int rank = 0;
-  bool joined = false;
-  bool left = false;  // in good order
-  std::string address;  // data address, or the peer's address if it has none
-  int64_t pid = 0;
-  int64_t step = -1;
-  std::string phase;
-  int64_t samples = 0;
-  double loss = 0;
-};
-
-// Thread-safe. Destruction ends all streams.
+// Thread-safe. Destruction aborts a run that has not ended and ends all streams; it
+// takes at most about two seconds.
 class RendezvousServer {
  public:
   struct Options {
@@ -43,7 +30,8 @@ class RendezvousServer {
     double loss_s = 10;  // silence of a member that counts as its loss; a broken
                          // stream counts at once
   };
-  // `clock` must outlive the server.
+  // Errors: a taken port or an address that is not this host's (named), options
+  // that make no run. `clock` must outlive the server.
   static absl::StatusOr<std::unique_ptr<RendezvousServer>> Start(const Options& options,
                                                                  const Clock& clock);
   ~RendezvousServer();
@@ -51,9 +39,10 @@ class RendezvousServer {
   std::string address() const;  // with the port that was bound
   // Workers by rank, then servers by rank.
   std::vector<MemberState> members() const;
-  // Aborts the run for everyone (a process that never started, a signal). The
-  // first abort wins.
+  // Aborts the run for everyone (a process that never started). The first abort wins.
   void Abort(Role role, int rank, const std::string& address, const std::string& reason);
+  // The same for a reason that concerns no one member (a signal): it is the whole line.
+  void Abort(const std::string& reason);
   // The first abort's status, or OK.
   absl::Status status() const;
   // Blocks until all members have left in good order (true), the run is aborted
@@ -65,11 +54,6 @@ class RendezvousServer {
   explicit RendezvousServer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
-
-// "worker 2 at 127.0.0.1:4711 was lost in step 17: connection closed": one line
-// with role, rank, address, step and reason.
-std::string DescribeLoss(Role role, int rank, const std::string& address, int64_t step,
-                         const std::string& reason);
 
 }  // namespace crossover::net
 

@@ -1,0 +1,92 @@
+#include "net/identity.h"
+
+#include <sys/random.h>
+
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <fstream>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/check.h"
+
+namespace crossover::net {
+namespace {
+
+constexpr size_t kTokenBytes = 16;
+constexpr size_t kMinTokenCharacters = 16;
+constexpr size_t kMaxTokenCharacters = 1024;  // fits a gRPC header and a handshake
+
+}  // namespace
+
+const char* RoleName(Role role) { return role == Role::kWorker ? "worker" : "server"; }
+
+std::string ProcessName(Role role, int rank) { return absl::StrCat(RoleName(role), " ", rank); }
+
+std::string MakeToken() {
+  std::array<char, kTokenBytes> bytes;
+  size_t filled = 0;
+  while (filled < bytes.size()) {
+    const ssize_t got = getrandom(bytes.data() + filled, bytes.size() - filled, 0);
+    CROSSOVER_CHECK(got > 0 || errno == EINTR, "the kernel always has random bytes");
+    if (got > 0) filled += static_cast<size_t>(got);
+  }
+  return absl::BytesToHexString(absl::string_view(bytes.data(), bytes.size()));
+}
+
+absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(absl::StrCat("token file ", path, " cannot be read"));
+  // One more than allowed, and the end of the line, so that too long is seen as such.
+  std::string text(kMaxTokenCharacters + 3, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return absl::UnavailableError(absl::StrCat("token file ", path, ": read error"));
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+
+  for (const char c : text) {
+    // Also what a gRPC header can carry as it stands.
+    if (c < '!' || c > '~') {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "token file ", path, " must hold one line of printable characters without spaces"));
+    }
+  }
+  if (text.size() < kMinTokenCharacters || text.size() > kMaxTokenCharacters) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("token file %s holds a token of %d characters%s; %d to %d are allowed",
+                        path, text.size(), text.size() > kMaxTokenCharacters ? " or more" : "",
+                        kMinTokenCharacters, kMaxTokenCharacters));
+  }
+  return text;
+}
+
+bool TokensEqual(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  // volatile: the compiler must not leave the loop at the first difference.
+  volatile unsigned char difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference = static_cast<unsigned char>(difference | (a[i] ^ b[i]));
+  }
+  return difference == 0;
+}
+
+absl::Status CheckCaller(const Identity& ours, uint64_t fingerprint, std::string_view token,
+                         std::string_view who) {
+  const absl::string_view caller(who.data(), who.size());
+  if (!TokensEqual(ours.token, token)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(caller, " has the wrong token: give every process of a run the same token"));
+  }
+  if (ours.job_fingerprint != fingerprint) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("%s runs another job (fingerprint %016x, here %016x): start every process "
+                        "of a run with the same job and flags",
+                        caller, fingerprint, ours.job_fingerprint));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace crossover::net

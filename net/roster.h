@@ -1,0 +1,28 @@
+// Who takes part in a run, as the rendezvous publishes it. Plain values.
+#ifndef CROSSOVER_NET_ROSTER_H_
+#define CROSSOVER_NET_ROSTER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/rendezvous.pb.h"
+
+namespace crossover::net {
+
+struct RosterMember {
+  int rank = 0;
+  std::string data_address;
+};
+struct Roster {
+  std::vector<RosterMember> workers;  // by rank
+  std::vector<RosterMember> servers;  // by rank
+};
+
+// Refuses a message whose ranks are not 0, 1, ... of the role that the list is for,
+// or in which a data address is neither empty nor host:port.
+absl::StatusOr<Roster> ReadRoster(const proto::Roster& message);
+
+}  // namespace crossover::net
+
+#endif  // CROSSOVER_NET_ROSTER_H_
