@@ -75,13 +75,13 @@ absl::StatusOr<IdxFile> OpenIdx(const std::string& directory, absl::string_view 
   std::vector<uint8_t> header(header_bytes);
   RETURN_IF_ERROR(ReadExactly(*file.source, header, "an IDX header is needed", header_bytes));
   RETURN_IF_ERROR(CheckMagic(path, std::span(header).first(4), dimensions));
-  int64_t values = 1;
   for (int d = 0; d < dimensions; ++d) {
     const uint8_t* b = &header[4 + 4 * d];
     file.sizes.push_back(int64_t{b[0]} << 24 | int64_t{b[1]} << 16 | int64_t{b[2]} << 8 | b[3]);
-    values *= file.sizes.back();
   }
   RETURN_IF_ERROR(CheckSizes(path, file.sizes));
+  int64_t values = 1;
+  for (const int64_t size : file.sizes) values *= size;
   file.promise = absl::StrCat("the header promises ", file.samples(), " ", kind);
   if (dimensions == 3) absl::StrAppend(&file.promise, " of ", file.sizes[1], "x", file.sizes[2]);
   file.bytes = header_bytes + values;

@@ -1,0 +1,32 @@
+#include "worker/models/factories.h"
+#include "worker/models/model.h"
+#include "worker/models/torch_setup.h"
+
+namespace crossover::worker {
+namespace {
+
+struct Entry {
+  proto::Model::Name name;
+  absl::StatusOr<std::unique_ptr<Model>> (*make)(const DataShape& shape);
+};
+
+// A new model is a file with its factory, a name in job.proto and a line here.
+constexpr Entry kModels[] = {
+    {proto::Model::mlp, MakeMlp},
+    {proto::Model::lenet, MakeLenet},
+    {proto::Model::resnet18, MakeResnet18},
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Model>> MakeModel(const proto::Job& job, const DataShape& shape) {
+  for (const Entry& entry : kModels) {
+    if (entry.name != job.model()) continue;
+    SetUpTorch(job.seed());
+    return entry.make(shape);
+  }
+  return absl::UnimplementedError("model: " + proto::Model::Name_Name(job.model()) +
+                                  " is in job.proto but not in worker/models/models.cc");
+}
+
+}  // namespace crossover::worker
