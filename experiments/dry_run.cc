@@ -1,0 +1,128 @@
+#include "experiments/dry_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace crossover::experiments {
+namespace {
+
+// Resident memory of a process before it holds a buffer of ours: a worker with
+// LibTorch loaded, a server with gRPC alone (measured; Debian 12).
+constexpr int64_t kWorkerBaseBytes = int64_t{190} << 20;
+constexpr int64_t kServerBaseBytes = int64_t{30} << 20;
+
+int64_t OptimizerStates(const proto::Optimizer& optimizer) {
+  switch (optimizer.name()) {
+    case proto::OptimizerKind::sgd:
+      return 0;
+    case proto::OptimizerKind::momentum:
+    case proto::OptimizerKind::nesterov:
+      return 1;
+    case proto::OptimizerKind::adam:
+      return 2;
+  }
+  return 0;
+}
+
+int64_t Snapshots(const proto::Job& job, const StepPlan& plan) {
+  const int64_t every = job.measure().evaluate_every_steps() > 0
+                            ? job.measure().evaluate_every_steps()
+                            : plan.steps_per_epoch;
+  return plan.total_steps / every;
+}
+
+bool UpdatesOnWorkers(const proto::Job& job) {
+  return !UsesServers(job) || job.strategy() == proto::Strategy::local_sgd;
+}
+
+double SynchronisationsPerStep(const proto::Job& job, const StepPlan& plan) {
+  if (job.strategy() == proto::Strategy::single) return 0;
+  if (job.strategy() != proto::Strategy::local_sgd) return 1;
+  const int64_t first = std::min(job.local_sgd().first_phase_steps(), plan.total_steps);
+  const int64_t rest = plan.total_steps - first;
+  const int64_t h = job.local_sgd().local_steps();
+  return static_cast<double>(first + (rest + h - 1) / h) / static_cast<double>(plan.total_steps);
+}
+
+std::string Mebibytes(int64_t bytes) {
+  return absl::StrFormat("%.0f MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+std::string Bytes(double bytes) {
+  if (bytes < 1e3) return absl::StrFormat("%.0f B", bytes);
+  if (bytes < 1e6) return absl::StrFormat("%.1f kB", bytes / 1e3);
+  if (bytes < 1e9) return absl::StrFormat("%.2f MB", bytes / 1e6);
+  return absl::StrFormat("%.2f GB", bytes / 1e9);
+}
+
+}  // namespace
+
+RunSize SizeOfRun(const proto::Job& job, const JobSize& size) {
+  RunSize run;
+  run.workers = WorkerProcesses(job);
+  run.servers = UsesServers(job) ? job.servers() : 0;
+  const double model_bytes = 4.0 * static_cast<double>(size.parameters);
+  const double n = job.workers();
+  if (UsesServers(job)) {
+    run.bytes_per_synchronisation = model_bytes;
+  } else if (UsesCollectives(job)) {
+    run.bytes_per_synchronisation = 2 * (n - 1) / n * model_bytes;
+  }
+  run.synchronisations_per_step = SynchronisationsPerStep(job, size.plan);
+
+  const int64_t states = OptimizerStates(job.optimizer());
+  int64_t worker_buffers = 2;  // parameters, gradients
+  if (UpdatesOnWorkers(job)) worker_buffers += states;
+  if (job.strategy() == proto::Strategy::single && job.workers() > 1) ++worker_buffers;
+  run.worker_memory_bytes = kWorkerBaseBytes + size.data_bytes +
+                            4 * size.parameters * (worker_buffers + Snapshots(job, size.plan) + 1);
+  if (run.servers > 0) {
+    // Parameters, sum and reply; every contribution where they are kept to be summed in order.
+    int64_t server_buffers = 3;
+    if (!UpdatesOnWorkers(job)) server_buffers += states;
+    if (job.deterministic()) server_buffers += job.workers();
+    run.server_memory_bytes =
+        kServerBaseBytes + 4 * size.parameters * server_buffers / run.servers;
+  }
+  return run;
+}
+
+std::string DescribeDryRun(const std::vector<PlannedRun>& runs, const JobSize& size) {
+  if (runs.empty()) return "";
+  const proto::Job& job = runs.front().job;
+  std::string text = absl::StrFormat(
+      "%s: model %s, %d parameters (%s of gradient a step), %d steps of %d samples, "
+      "%d runs\n\n",
+      job.name(), proto::Model::Name_Name(job.model()), size.parameters,
+      Bytes(4.0 * static_cast<double>(size.parameters)), size.plan.total_steps,
+      job.global_batch(), runs.size());
+  absl::StrAppendFormat(&text, "%-16s %7s %7s  %-16s %-13s %10s %10s %10s\n", "strategy", "workers",
+                        "servers", "a worker sends", "every", "worker", "server", "all");
+  int64_t largest = 0;
+  for (const PlannedRun& planned : runs) {
+    if (planned.repetition > 0 || planned.job.model() != job.model()) continue;
+    const RunSize run = SizeOfRun(planned.job, size);
+    const int64_t all =
+        run.workers * run.worker_memory_bytes + run.servers * run.server_memory_bytes;
+    largest = std::max(largest, all);
+    const bool synchronises = run.synchronisations_per_step > 0;
+    absl::StrAppendFormat(
+        &text, "%-16s %7d %7d  %-16s %-13s %10s %10s %10s\n",
+        StrategyName(planned.job.strategy()), run.workers, run.servers,
+        synchronises ? Bytes(run.bytes_per_synchronisation) : "nothing",
+        !synchronises ? "-"
+                      : absl::StrFormat("%.1f steps", 1 / run.synchronisations_per_step),
+        Mebibytes(run.worker_memory_bytes),
+        run.servers > 0 ? Mebibytes(run.server_memory_bytes) : "-", Mebibytes(all));
+  }
+  absl::StrAppendFormat(&text,
+                        "\nReceived bytes equal sent ones. Memory is an estimate of resident size, "
+                        "at most %s at once.\nNothing was started.\n",
+                        Mebibytes(largest));
+  return text;
+}
+
+}  // namespace crossover::experiments

@@ -1,0 +1,34 @@
+#include "experiments/job_size.h"
+
+#include "absl/strings/numbers.h"
+#include "core/job.h"
+#include "core/status.h"
+#include "experiments/machine.h"
+#include "worker/data/dataset.h"
+
+namespace crossover::experiments {
+
+absl::StatusOr<JobSize> SizeOfJob(const proto::Job& job, const std::string& worker_binary) {
+  JobSize size;
+  ASSIGN_OR_RETURN(const worker::DataSummary data, worker::SummarizeData(job.data()));
+  ASSIGN_OR_RETURN(size.plan, MakeStepPlan(job, data.train_samples));
+  size.data_bytes = (data.train_samples + data.test_samples) * (data.shape.pixels() + 1);
+  const std::string answer =
+      OutputOf({worker_binary, "--describe",
+                absl::StrCat("--model=", proto::Model::Name_Name(job.model())),
+                absl::StrCat("--data.path=", job.data().path()),
+                absl::StrCat("--data.format=", proto::Data::Format_Name(job.data().format()))});
+  if (!absl::SimpleAtoi(answer, &size.parameters)) {
+    return absl::InternalError(absl::StrCat(
+        worker_binary, " --describe gave no number of parameters; run it by hand to see why"));
+  }
+  return size;
+}
+
+proto::Job LenetJob(proto::Job job) {
+  job.set_model(proto::Model::lenet);
+  job.mutable_learning_rate()->set_base(0.05);
+  return job;
+}
+
+}  // namespace crossover::experiments

@@ -1,0 +1,89 @@
+#include "experiments/machine.h"
+
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "os/environment.h"
+
+namespace crossover::experiments {
+namespace {
+
+// The value of the first line of /proc/cpuinfo that starts with "model name".
+std::string CpuModel() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const size_t colon = line.find(": ");
+    return colon == std::string::npos ? "" : line.substr(colon + 2);
+  }
+  return "";
+}
+
+int64_t UsableCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 0;
+  return CPU_COUNT(&set);
+}
+
+void AddPackageVersions(Environment& environment) {
+  const std::string packages =
+      OutputOf({"dpkg-query", "-W", "-f=${Package} ${Version}\\n", "libgrpc++1.51", "libprotobuf32",
+                "libtorch1.13", "libopenblas0-openmp"});
+  std::istringstream lines(packages);
+  for (std::string package, version; lines >> package >> version;) {
+    environment.versions[package] = version;
+  }
+  const std::string overrides = os::BlasOverrides();
+  if (!overrides.empty()) environment.versions["BLAS overrides"] = overrides;
+}
+
+}  // namespace
+
+std::string OutputOf(const std::vector<std::string>& command) {
+  std::string line;
+  for (const std::string& argument : command) {
+    absl::StrAppend(&line, line.empty() ? "'" : " '",
+                    absl::StrReplaceAll(argument, {{"'", "'\\''"}}), "'");
+  }
+  FILE* pipe = popen((line + " 2>/dev/null").c_str(), "re");
+  if (pipe == nullptr) return "";
+  std::string output;
+  std::array<char, 4096> block;
+  for (size_t got; (got = fread(block.data(), 1, block.size(), pipe)) > 0;) {
+    output.append(block.data(), got);
+  }
+  if (pclose(pipe) != 0) return "";
+  if (!output.empty() && output.back() == '\n') output.pop_back();
+  return output;
+}
+
+Environment DescribeMachine(const std::string& source_tree) {
+  Environment environment;
+  environment.cpu_model = CpuModel();
+  environment.cores = UsableCores();
+  environment.memory_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  utsname system{};
+  if (uname(&system) == 0) {
+    environment.kernel = absl::StrCat(system.sysname, " ", system.release);
+    environment.hostname = system.nodename;
+  }
+  environment.compiler = absl::StrCat("g++ ", __VERSION__);
+  if (!source_tree.empty()) {
+    environment.git_commit = OutputOf({"git", "-C", source_tree, "rev-parse", "HEAD"});
+    environment.git_dirty =
+        !OutputOf({"git", "-C", source_tree, "status", "--porcelain"}).empty();
+  }
+  AddPackageVersions(environment);
+  return environment;
+}
+
+}  // namespace crossover::experiments

@@ -1,0 +1,23 @@
+// What the reports say of the place where a comparison ran.
+#ifndef CROSSOVER_EXPERIMENTS_MACHINE_H_
+#define CROSSOVER_EXPERIMENTS_MACHINE_H_
+
+#include <string>
+#include <vector>
+
+#include "experiments/result.h"
+
+namespace crossover::experiments {
+
+// This machine, as the kernel and the package manager describe it, and the commit
+// of `source_tree` ("" if unknown). What cannot be found out stays empty. Blocks for
+// a fraction of a second: it asks git and dpkg-query.
+Environment DescribeMachine(const std::string& source_tree);
+
+// Standard output of a command without its last newline, "" if it failed. Arguments
+// are quoted for the shell.
+std::string OutputOf(const std::vector<std::string>& command);
+
+}  // namespace crossover::experiments
+
+#endif  // CROSSOVER_EXPERIMENTS_MACHINE_H_

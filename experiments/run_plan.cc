@@ -1,0 +1,63 @@
+#include "experiments/run_plan.h"
+
+#include "absl/strings/str_format.h"
+#include "core/job.h"
+#include "core/status.h"
+
+namespace crossover::experiments {
+namespace {
+
+absl::StatusOr<proto::Job> JobUnder(const proto::Job& job, proto::Strategy::Name strategy) {
+  proto::Job under = job;
+  under.set_strategy(strategy);
+  RETURN_IF_ERROR(Annotate(
+      ValidateJob(under),
+      absl::StrCat("job \"", job.name(), "\" under ", StrategyName(strategy), ": ")));
+  return WithDefaults(under);
+}
+
+}  // namespace
+
+std::vector<proto::Strategy::Name> ComparedStrategies(const proto::Job& job) {
+  std::vector<proto::Strategy::Name> strategies;
+  for (int i = 0; i < job.comparison().strategies_size(); ++i) {
+    strategies.push_back(job.comparison().strategies(i));
+  }
+  if (!strategies.empty()) return strategies;
+  for (int value = proto::Strategy::Name_MIN; value <= proto::Strategy::Name_MAX; ++value) {
+    if (!proto::Strategy::Name_IsValid(value)) continue;
+    proto::Job under = job;
+    under.set_strategy(static_cast<proto::Strategy::Name>(value));
+    if (job.deterministic() && !ValidateJob(under).ok()) continue;
+    strategies.push_back(under.strategy());
+  }
+  return strategies;
+}
+
+absl::StatusOr<std::vector<PlannedRun>> PlanRuns(const std::vector<proto::Job>& jobs) {
+  std::vector<PlannedRun> runs;
+  if (jobs.empty()) return runs;
+  const int repetitions = jobs.front().comparison().repetitions();
+  for (int repetition = 0; repetition < repetitions; ++repetition) {
+    for (const proto::Job& job : jobs) {
+      const std::vector<proto::Strategy::Name> strategies = ComparedStrategies(job);
+      if (strategies.empty()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "job \"", job.name(), "\": no strategy can run it: ", ValidateJob(job).message()));
+      }
+      for (size_t i = 0; i < strategies.size(); ++i) {
+        PlannedRun run;
+        run.index = static_cast<int>(runs.size());
+        run.repetition = repetition;
+        ASSIGN_OR_RETURN(run.job, JobUnder(job, strategies[(i + repetition) % strategies.size()]));
+        run.name = absl::StrFormat("%03d-%s-%s-r%d", run.index + 1,
+                                   StrategyName(run.job.strategy()),
+                                   proto::Model::Name_Name(run.job.model()), repetition + 1);
+        runs.push_back(std::move(run));
+      }
+    }
+  }
+  return runs;
+}
+
+}  // namespace crossover::experiments

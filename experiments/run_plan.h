@@ -1,0 +1,33 @@
+// The order of a comparison's runs. Repetitions interleave the strategies, and each
+// repetition starts with another one, so that a drift of the machine's speed and
+// the order itself fall on all alike. Pure.
+#ifndef CROSSOVER_EXPERIMENTS_RUN_PLAN_H_
+#define CROSSOVER_EXPERIMENTS_RUN_PLAN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/job.pb.h"
+
+namespace crossover::experiments {
+
+struct PlannedRun {
+  int index = 0;       // from 0
+  int repetition = 0;  // from 0
+  proto::Job job;      // with the run's strategy, validated, all fields written out
+  std::string name;    // "03-allreduce_ring-lenet-r1": unique, sorts in order
+};
+
+// Every job under every strategy that its `comparison` names (all of them if it
+// names none), as often as the first job's comparison says. Refuses a job that
+// some strategy cannot run, naming both. A strategy that deterministic mode
+// excludes is left out where the job names no strategies itself.
+absl::StatusOr<std::vector<PlannedRun>> PlanRuns(const std::vector<proto::Job>& jobs);
+
+// The strategies of one job's comparison, in order.
+std::vector<proto::Strategy::Name> ComparedStrategies(const proto::Job& job);
+
+}  // namespace crossover::experiments
+
+#endif  // CROSSOVER_EXPERIMENTS_RUN_PLAN_H_

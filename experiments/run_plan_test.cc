@@ -1,0 +1,72 @@
+#include "experiments/run_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crossover::experiments {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> Names(const std::vector<PlannedRun>& runs) {
+  std::vector<std::string> names;
+  for (const PlannedRun& run : runs) names.push_back(run.name);
+  return names;
+}
+
+TEST(RunPlan, InterleavesAndRotatesTheStrategies) {
+  proto::Job job;
+  job.mutable_comparison()->add_strategies(proto::Strategy::ps_sync);
+  job.mutable_comparison()->add_strategies(proto::Strategy::allreduce_ring);
+  job.mutable_comparison()->set_repetitions(2);
+  auto runs = PlanRuns({job});
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  EXPECT_THAT(Names(*runs), ElementsAre("001-ps_sync-mlp-r1", "002-allreduce_ring-mlp-r1",
+                                        "003-allreduce_ring-mlp-r2", "004-ps_sync-mlp-r2"));
+}
+
+TEST(RunPlan, TakesAllStrategiesWhereNoneIsNamed) {
+  proto::Job job;
+  job.mutable_comparison()->set_repetitions(1);
+  auto runs = PlanRuns({job});
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  EXPECT_EQ(runs->size(), 6u);
+}
+
+TEST(RunPlan, DeterministicModeLeavesOutWhatItExcludesUnlessNamed) {
+  proto::Job job;
+  job.set_deterministic(true);
+  job.mutable_comparison()->set_repetitions(1);
+  for (proto::Strategy::Name strategy : ComparedStrategies(job)) {
+    EXPECT_NE(strategy, proto::Strategy::ps_async);
+    EXPECT_NE(strategy, proto::Strategy::ps_ssp);
+  }
+  job.mutable_comparison()->add_strategies(proto::Strategy::ps_async);
+  auto runs = PlanRuns({job});
+  ASSERT_FALSE(runs.ok());
+  EXPECT_THAT(std::string(runs.status().message()), HasSubstr("under ps_async"));
+}
+
+TEST(RunPlan, RunsEveryJobWithinARepetition) {
+  proto::Job mlp;
+  mlp.mutable_comparison()->add_strategies(proto::Strategy::single);
+  mlp.mutable_comparison()->set_repetitions(2);
+  proto::Job lenet = mlp;
+  lenet.set_model(proto::Model::lenet);
+  auto runs = PlanRuns({mlp, lenet});
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  EXPECT_THAT(Names(*runs), ElementsAre("001-single-mlp-r1", "002-single-lenet-r1",
+                                        "003-single-mlp-r2", "004-single-lenet-r2"));
+}
+
+TEST(RunPlan, NamesTheStrategyThatCannotRunTheJob) {
+  proto::Job job;
+  job.set_servers(0);
+  auto runs = PlanRuns({job});
+  ASSERT_FALSE(runs.ok());
+  EXPECT_THAT(std::string(runs.status().message()), HasSubstr("servers"));
+}
+
+}  // namespace
+}  // namespace crossover::experiments

@@ -1,0 +1,24 @@
+#include "experiments/signal_waiter.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace crossover::experiments {
+namespace {
+
+TEST(SignalWaiter, TellsTheSignalThatCameWhileNobodyWaited) {
+  SignalWaiter signals;
+  kill(getpid(), SIGTERM);
+  EXPECT_EQ(signals.Wait(5), SIGTERM);
+  kill(getpid(), SIGINT);
+  EXPECT_EQ(signals.Wait(5), SIGINT);
+}
+
+TEST(SignalWaiter, GivesZeroWhenTheTimeIsOver) {
+  SignalWaiter signals;
+  EXPECT_EQ(signals.Wait(0), 0);
+  EXPECT_EQ(signals.Wait(0.01), 0);
+}
+
+}  // namespace
+}  // namespace crossover::experiments

@@ -1,0 +1,24 @@
+// The one place where environment variables are read.
+#ifndef CROSSOVER_OS_ENVIRONMENT_H_
+#define CROSSOVER_OS_ENVIRONMENT_H_
+
+#include <string>
+
+namespace crossover::os {
+
+// A path as the user meant it: relative ones are taken from where the user stood.
+// `bazel run` changes the working directory and says in BUILD_WORKING_DIRECTORY
+// where that was.
+std::string ResolveUserPath(const std::string& path);
+
+// The source tree that the program was built from, as `bazel run` says in
+// BUILD_WORKSPACE_DIRECTORY; "" if unknown.
+std::string SourceTree();
+
+// The BLAS overrides that a machine may set for its processor ("OPENBLAS_CORETYPE=Zen"),
+// for the record; "" if there are none.
+std::string BlasOverrides();
+
+}  // namespace crossover::os
+
+#endif  // CROSSOVER_OS_ENVIRONMENT_H_

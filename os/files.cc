@@ -1,0 +1,86 @@
+#include "os/files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "core/status.h"
+
+namespace crossover::os {
+namespace {
+
+// Writes everything, flushes it to the disk and closes the descriptor.
+absl::Status WriteAndClose(int fd, std::string_view text, const std::string& path) {
+  absl::Status status;
+  while (!text.empty() && status.ok()) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<size_t>(written));
+    } else if (errno != EINTR) {
+      status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+    }
+  }
+  if (status.ok() && fsync(fd) != 0) {
+    status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+  }
+  if (close(fd) != 0 && status.ok()) {
+    status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+  }
+  return status;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", path));
+  std::string text;
+  char block[65536];
+  while (true) {
+    const ssize_t got = read(fd, block, sizeof block);
+    if (got > 0) {
+      text.append(block, static_cast<size_t>(got));
+    } else if (got == 0) {
+      close(fd);
+      return text;
+    } else if (errno != EINTR) {
+      const int error = errno;
+      close(fd);
+      return absl::ErrnoToStatus(error, absl::StrCat("cannot read ", path));
+    }
+  }
+}
+
+absl::Status WriteFile(const std::string& path, std::string_view text, int mode) {
+  const std::string temporary = path + ".new";
+  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+  absl::Status status = WriteAndClose(fd, text, path);
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
+    status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+  }
+  if (!status.ok()) unlink(temporary.c_str());
+  return status;
+}
+
+absl::Status AppendLine(const std::string& path, std::string_view line) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+  return WriteAndClose(fd, std::string(line) + "\n", path);
+}
+
+absl::Status MakeDirectory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) {
+    return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot make the folder ", path));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace crossover::os

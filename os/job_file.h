@@ -1,0 +1,19 @@
+// A binary's job: a file, the flags that override its fields, and the check of the
+// whole.
+#ifndef CROSSOVER_OS_JOB_FILE_H_
+#define CROSSOVER_OS_JOB_FILE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/flag_parser.h"
+#include "proto/job.pb.h"
+
+namespace crossover::os {
+
+// `path` "" is the default job. With all fields written out. Blocks for the read.
+absl::StatusOr<proto::Job> ReadJob(const std::string& path, const ParsedFlags& parsed);
+
+}  // namespace crossover::os
+
+#endif  // CROSSOVER_OS_JOB_FILE_H_

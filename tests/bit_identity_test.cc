@@ -1,0 +1,78 @@
+// In deterministic mode the single process, the synchronous parameter server and
+// AllReduce give the same bits, whatever the number of servers, the sizes of buckets
+// and parts, or the order in which messages arrive.
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/cluster_fixture.h"
+
+namespace crossover::tests {
+namespace {
+
+proto::Job DeterministicJob(int workers, proto::OptimizerKind::Name optimizer) {
+  proto::Job job = SmallJob(MakeSmallData(1200));
+  job.set_deterministic(true);
+  job.set_workers(workers);
+  job.mutable_optimizer()->set_name(optimizer);
+  job.mutable_optimizer()->set_weight_decay(1e-4);
+  if (optimizer == proto::OptimizerKind::adam) job.mutable_learning_rate()->set_base(0.001);
+  return job;
+}
+
+std::vector<float> ParametersOf(const proto::Job& job, const std::string& name) {
+  const absl::StatusOr<Outcome> outcome = RunJob(job, name);
+  EXPECT_TRUE(outcome.ok()) << name << ": " << outcome.status();
+  if (!outcome.ok()) return {};
+  for (const std::vector<float>& parameters : outcome->parameters) {
+    EXPECT_EQ(parameters, outcome->parameters.front()) << name << ": workers differ";
+  }
+  return outcome->parameters.front();
+}
+
+class BitIdentity
+    : public testing::TestWithParam<std::tuple<int, proto::OptimizerKind::Name>> {};
+
+TEST_P(BitIdentity, SingleServersAndAllReduceAgree) {
+  const auto [workers, optimizer] = GetParam();
+  proto::Job job = DeterministicJob(workers, optimizer);
+  job.set_strategy(proto::Strategy::single);
+  const std::vector<float> single = ParametersOf(job, absl::StrCat("single-", workers));
+  ASSERT_FALSE(single.empty());
+
+  job.set_strategy(proto::Strategy::allreduce_ring);
+  job.mutable_buckets()->set_first_bytes(10000);
+  job.mutable_buckets()->set_bytes(100000);
+  job.mutable_allreduce()->set_chunk_bytes(4004);
+  EXPECT_EQ(ParametersOf(job, absl::StrCat("allreduce-", workers)), single);
+
+  job.set_strategy(proto::Strategy::ps_sync);
+  for (int servers = 1; servers <= 3; ++servers) {
+    job.set_servers(servers);
+    job.mutable_ps()->set_part_bytes(servers == 2 ? 65536 : 12292);
+    job.mutable_buckets()->set_first_bytes(servers == 3 ? 1 << 20 : 5000);
+    EXPECT_EQ(ParametersOf(job, absl::StrCat("ps_sync-", workers, "-", servers)), single)
+        << servers << " servers";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BitIdentity,
+    testing::Combine(testing::Values(1, 2, 3, 4),
+                     testing::Values(proto::OptimizerKind::sgd, proto::OptimizerKind::nesterov,
+                                     proto::OptimizerKind::adam)),
+    [](const auto& info) {
+      return absl::StrCat(proto::OptimizerKind::Name_Name(std::get<1>(info.param)), "_",
+                          std::get<0>(info.param), "_workers");
+    });
+
+// With another seed the parameters differ: equality above is not that of constants.
+TEST(BitIdentity, AnotherSeedGivesOtherParameters) {
+  proto::Job job = DeterministicJob(2, proto::OptimizerKind::sgd);
+  job.set_strategy(proto::Strategy::single);
+  const std::vector<float> first = ParametersOf(job, "seed-1");
+  job.set_seed(2);
+  EXPECT_NE(ParametersOf(job, "seed-2"), first);
+}
+
+}  // namespace
+}  // namespace crossover::tests

@@ -1,0 +1,192 @@
+// Workers and servers started by hand, one by one, with plain flags: the run works,
+// and what can go wrong at its start is said by the process concerned and ends the rest.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <deque>
+
+#include "absl/strings/str_cat.h"
+#include "core/clock.h"
+#include "core/job.h"
+#include "experiments/child_process.h"
+#include "experiments/signal_waiter.h"
+#include "os/files.h"
+#include "tests/cluster_fixture.h"
+
+namespace crossover::tests {
+namespace {
+
+using experiments::ChildProcess;
+using experiments::ExitStatus;
+using testing::HasSubstr;
+
+// A socket that listens on loopback for as long as it lives.
+class TakenPort {
+ public:
+  TakenPort() : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), length), 0);
+    EXPECT_EQ(listen(fd_, 1), 0);
+    getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length);
+    port_ = ntohs(address.sin_port);
+  }
+  ~TakenPort() { Free(); }
+  void Free() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+ private:
+  int fd_;
+  int port_ = 0;
+};
+
+class ByHand : public testing::Test {
+ protected:
+  ByHand() {
+    const std::string name =
+        testing::UnitTest::GetInstance()->current_test_info()->name();
+    directory_ = absl::StrCat(testing::TempDir(), "/by-hand-", name);
+    EXPECT_TRUE(os::MakeDirectory(directory_).ok());
+    EXPECT_TRUE(os::WriteFile(directory_ + "/token", "0123456789abcdef0123456789abcdef\n").ok());
+    job_ = SmallJob(MakeSmallData(1200));
+    job_.set_strategy(proto::Strategy::ps_sync);
+    job_.set_workers(2);
+    job_.set_servers(1);
+    // Nobody else may use this port while nothing of ours listens on it; the rendezvous
+    // address must be known to all processes before worker 0 binds it.
+    TakenPort port;
+    rendezvous_ = port.address();
+  }
+
+  struct Running {
+    std::string log_path;
+    ChildProcess process;
+  };
+
+  Running& Start(const std::string& binary, int rank, std::vector<std::string> more = {}) {
+    EXPECT_TRUE(os::WriteFile(directory_ + "/job.textproto", PrintJob(job_)).ok());
+    const std::string log = absl::StrCat(directory_, "/", running_.size(), ".log");
+    std::vector<std::string> arguments = {binary,
+                                          absl::StrCat("--rank=", rank),
+                                          absl::StrCat("--rendezvous=", rendezvous_),
+                                          absl::StrCat("--token_file=", directory_, "/token"),
+                                          absl::StrCat("--job=", directory_, "/job.textproto")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    auto child = ChildProcess::Start(
+        {.arguments = arguments, .log_path = log, .environment = {{"OMP_NUM_THREADS", "1"}}});
+    EXPECT_TRUE(child.ok()) << child.status();
+    running_.push_back({log, std::move(*child)});
+    return running_.back();
+  }
+  Running& StartWorker(int rank, std::vector<std::string> more = {}) {
+    return Start(kWorkerBinary, rank, std::move(more));
+  }
+  Running& StartServer(int rank, std::vector<std::string> more = {}) {
+    return Start(kServerBinary, rank, std::move(more));
+  }
+
+  ExitStatus End(Running& running) {
+    const int64_t deadline_ns = clock_.NowNs() + int64_t{60'000'000'000};
+    while (clock_.NowNs() < deadline_ns) {
+      if (const auto ended = running.process.Poll()) return *ended;
+      signals_.Wait(0.1);
+    }
+    ADD_FAILURE() << "still running after a minute: " << Log(running);
+    return {};
+  }
+  std::string Log(const Running& running) { return os::ReadFile(running.log_path).value_or(""); }
+
+  const experiments::SignalWaiter signals_;
+  const SystemClock clock_;
+  std::string directory_;
+  std::string rendezvous_;
+  proto::Job job_;
+  std::deque<Running> running_;
+};
+
+TEST_F(ByHand, ARunWorksAndEveryProcessEndsByItself) {
+  Running& server = StartServer(0);
+  Running& second = StartWorker(1);
+  Running& first = StartWorker(0);
+  for (Running* running : {&first, &second, &server}) {
+    EXPECT_TRUE(End(*running).ok()) << Log(*running);
+  }
+}
+
+TEST_F(ByHand, AWorkerThatNeverStartsIsNamedWhenTheTimeIsOver) {
+  job_.mutable_deadlines()->set_join_s(3);
+  Running& server = StartServer(0);
+  Running& first = StartWorker(0);
+  for (Running* running : {&first, &server}) {
+    EXPECT_EQ(End(*running).code, 1);
+    EXPECT_THAT(Log(*running), HasSubstr("worker 1 never joined within 3 s"));
+  }
+}
+
+TEST_F(ByHand, AServerOfAnotherJobIsRefusedAndHarmsNothing) {
+  Running& first = StartWorker(0);
+  Running& foreign = StartServer(0, {"--seed=99"});
+  EXPECT_EQ(End(foreign).code, 1);
+  EXPECT_THAT(Log(foreign), HasSubstr("job"));
+  Running& server = StartServer(0);
+  Running& second = StartWorker(1);
+  for (Running* running : {&first, &second, &server}) {
+    EXPECT_TRUE(End(*running).ok()) << Log(*running);
+  }
+}
+
+TEST_F(ByHand, AWrongTokenIsRefusedAndHarmsNothing) {
+  ASSERT_TRUE(os::WriteFile(directory_ + "/other", "ffffffffffffffffffffffffffffffff\n").ok());
+  Running& first = StartWorker(0);
+  Running& stranger = StartWorker(1, {});
+  EXPECT_TRUE(first.process.pid() > 0);
+  stranger.process.Signal(SIGKILL);
+  End(stranger);
+  Running& wrong = Start(kServerBinary, 0, {absl::StrCat("--token_file=", directory_, "/other")});
+  EXPECT_NE(End(wrong).code, 0);
+}
+
+TEST_F(ByHand, ATakenPortIsAnErrorThatNamesIt) {
+  TakenPort taken;
+  Running& server = StartServer(0, {absl::StrCat("--listen=", taken.address())});
+  EXPECT_EQ(End(server).code, 1);
+  EXPECT_THAT(Log(server), HasSubstr(taken.address()));
+
+  job_.set_strategy(proto::Strategy::allreduce_ring);
+  Running& worker = StartWorker(0, {absl::StrCat("--listen=", taken.address())});
+  EXPECT_EQ(End(worker).code, 1);
+  EXPECT_THAT(Log(worker), HasSubstr(taken.address()));
+
+  rendezvous_ = taken.address();
+  Running& host = StartWorker(0);
+  EXPECT_EQ(End(host).code, 1);
+  EXPECT_THAT(Log(host), HasSubstr(taken.address()));
+}
+
+TEST_F(ByHand, ANotedSigtermEndsEverybodyWith143ForTheOneToldSo) {
+  job_.set_steps(100'000);
+  Running& server = StartServer(0);
+  Running& first = StartWorker(0);
+  Running& second = StartWorker(1);
+  // Until training is under way.
+  while (Log(server).empty() && !first.process.Poll().has_value()) signals_.Wait(0.1);
+  signals_.Wait(2);
+  second.process.Signal(SIGTERM);
+  EXPECT_EQ(End(second).code, 143) << Log(second);
+  EXPECT_EQ(End(first).code, 1) << Log(first);
+  EXPECT_EQ(End(server).code, 1) << Log(server);
+  EXPECT_THAT(Log(first), HasSubstr("worker 1"));
+  EXPECT_THAT(Log(server), HasSubstr("worker 1"));
+}
+
+}  // namespace
+}  // namespace crossover::tests

@@ -1,0 +1,162 @@
+// Outside deterministic mode strategies that compute the same thing agree to
+// rounding: ||a - b|| / ||b|| after 50 steps. (Elementwise differences are larger
+// and prove nothing.) And what they send is what the formulas say.
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "core/reduce.h"
+#include "tests/cluster_fixture.h"
+
+namespace crossover::tests {
+namespace {
+
+constexpr double kTolerance = 1e-6;
+
+Outcome Run(const proto::Job& job, const std::string& name) {
+  absl::StatusOr<Outcome> outcome = RunJob(job, name);
+  EXPECT_TRUE(outcome.ok()) << name << ": " << outcome.status();
+  return outcome.ok() ? *outcome : Outcome{{}, {{}}};
+}
+
+proto::Job JobUnder(proto::Strategy::Name strategy, int workers) {
+  proto::Job job = SmallJob(MakeSmallData(1200));
+  job.set_strategy(strategy);
+  job.set_workers(workers);
+  return job;
+}
+
+double Difference(const Outcome& a, const Outcome& b) {
+  if (a.parameters.front().size() != b.parameters.front().size()) return 1;
+  return RelativeDifference(a.parameters.front(), b.parameters.front());
+}
+
+TEST(Equivalence, SynchronousStrategiesAgreeWithTheSingleProcess) {
+  for (const int workers : {1, 2, 3, 4}) {
+    const Outcome single =
+        Run(JobUnder(proto::Strategy::single, workers), absl::StrCat("single-", workers));
+    for (const proto::Strategy::Name strategy :
+         {proto::Strategy::ps_sync, proto::Strategy::allreduce_ring}) {
+      const std::string name = absl::StrCat(proto::Strategy::Name_Name(strategy), "-", workers);
+      EXPECT_LE(Difference(Run(JobUnder(strategy, workers), name), single), kTolerance) << name;
+    }
+  }
+}
+
+TEST(Equivalence, LocalSgdWithOneStepIsAllReduce) {
+  const Outcome ring = Run(JobUnder(proto::Strategy::allreduce_ring, 3), "ring");
+  proto::Job local = JobUnder(proto::Strategy::local_sgd, 3);
+  local.mutable_local_sgd()->set_local_steps(1);
+  EXPECT_LE(Difference(Run(local, "local-ring"), ring), kTolerance);
+  local.mutable_local_sgd()->set_through(proto::LocalSgd::servers);
+  EXPECT_LE(Difference(Run(local, "local-servers"), ring), kTolerance);
+}
+
+TEST(Equivalence, LocalSgdIsTheSameThroughTheRingAndThroughServers) {
+  proto::Job local = JobUnder(proto::Strategy::local_sgd, 3);
+  local.mutable_optimizer()->set_name(proto::OptimizerKind::nesterov);
+  local.mutable_local_sgd()->set_local_steps(7);
+  local.mutable_local_sgd()->set_first_phase_steps(5);
+  local.mutable_local_sgd()->set_outer_learning_rate(0.7);
+  local.mutable_local_sgd()->set_outer_momentum(0.9);
+  const Outcome ring = Run(local, "outer-ring");
+  local.mutable_local_sgd()->set_through(proto::LocalSgd::servers);
+  EXPECT_LE(Difference(Run(local, "outer-servers"), ring), kTolerance);
+}
+
+TEST(Equivalence, AccumulationGivesTheLargeBatch) {
+  proto::Job job = JobUnder(proto::Strategy::allreduce_ring, 2);
+  const Outcome whole = Run(job, "whole");
+  job.set_accumulation(3);
+  EXPECT_LE(Difference(Run(job, "accumulated"), whole), 1e-5);
+}
+
+TEST(Equivalence, SeveralHundredStepsOverAnEpochsEndAgree) {
+  proto::Job job = JobUnder(proto::Strategy::single, 3);
+  job.mutable_data()->set_path(MakeSmallData(1003));  // not divisible by ranks or batches
+  const Outcome single = Run(job, "uneven-single");
+  job.set_strategy(proto::Strategy::ps_sync);
+  EXPECT_LE(Difference(Run(job, "uneven-ps"), single), kTolerance);
+}
+
+// Per worker and synchronised step of M bytes: ring 2 (N-1)/N M, servers M, each way.
+TEST(Ledger, EqualsTheFormulas) {
+  const int workers = 4;
+  for (const proto::Strategy::Name strategy :
+       {proto::Strategy::ps_sync, proto::Strategy::ps_async, proto::Strategy::ps_ssp,
+        proto::Strategy::allreduce_ring}) {
+    const std::string name = absl::StrCat("ledger-", proto::Strategy::Name_Name(strategy));
+    const Outcome outcome = Run(JobUnder(strategy, workers), name);
+    int64_t sent = 0;
+    int64_t received = 0;
+    double model_bytes = 0;
+    for (int rank = 0; rank < workers; ++rank) {
+      const proto::WorkerReport& report = outcome.reports[rank].worker();
+      sent += report.payload_sent_bytes();
+      received += report.payload_received_bytes();
+      model_bytes = 4.0 * static_cast<double>(report.parameter_count());
+      EXPECT_EQ(report.synchronisations(), 50);
+      // The kernel counts our headers too, and little else.
+      EXPECT_GE(report.wire_sent_bytes(), report.payload_sent_bytes()) << name;
+      EXPECT_LT(static_cast<double>(report.wire_sent_bytes()),
+                1.05 * static_cast<double>(report.payload_sent_bytes()))
+          << name;
+    }
+    const double per_step = strategy == proto::Strategy::allreduce_ring
+                                ? 2.0 * (workers - 1) * model_bytes  // N x 2 (N-1)/N M
+                                : workers * model_bytes;
+    EXPECT_EQ(sent, std::llround(50 * per_step)) << name;
+    EXPECT_EQ(received, std::llround(50 * per_step)) << name;
+    if (strategy == proto::Strategy::allreduce_ring) continue;
+    int64_t servers_received = 0;
+    for (size_t i = workers; i < outcome.reports.size(); ++i) {
+      servers_received += outcome.reports[i].server().payload_received_bytes();
+    }
+    // The servers also took rank 0's first parameters.
+    EXPECT_EQ(servers_received, sent + static_cast<int64_t>(model_bytes)) << name;
+  }
+}
+
+TEST(Spans, CoverTheStep) {
+  for (const proto::Strategy::Name strategy :
+       {proto::Strategy::single, proto::Strategy::ps_sync, proto::Strategy::allreduce_ring,
+        proto::Strategy::local_sgd, proto::Strategy::ps_async}) {
+    const std::string name = absl::StrCat("spans-", proto::Strategy::Name_Name(strategy));
+    proto::Job job = JobUnder(strategy, 2);
+    job.set_global_batch(512);
+    const Outcome outcome = Run(job, name);
+    int64_t covered = 0;
+    int64_t whole = 0;
+    for (const proto::ProcessReport& process : outcome.reports) {
+      const proto::StepColumns& steps = process.worker().steps();
+      for (int i = 5; i < steps.step_size(); ++i) {
+        covered += steps.covered_ns(i);
+        whole += steps.end_ns(i) - steps.start_ns(i);
+      }
+    }
+    const double coverage = static_cast<double>(covered) / static_cast<double>(whole);
+    EXPECT_GE(coverage, 0.99) << name;
+    EXPECT_LE(coverage, 1.0) << name;
+  }
+}
+
+TEST(BoundedStaleness, HoldsTheFastAndNeverPassesTheBound) {
+  proto::Job job = JobUnder(proto::Strategy::ps_ssp, 3);
+  job.mutable_ps()->set_staleness_bound(2);
+  job.mutable_straggler()->set_rank(1);
+  job.mutable_straggler()->set_factor(3);
+  job.set_global_batch(768);
+  const Outcome outcome = Run(job, "ssp");
+  int64_t held = 0;
+  for (size_t i = 3; i < outcome.reports.size(); ++i) {
+    const proto::ServerReport& server = outcome.reports[i].server();
+    EXPECT_LE(server.lead_steps_max(), 2);
+    EXPECT_GT(server.lead_steps_max(), 0);
+    for (const int64_t replies : server.held_replies()) held += replies;
+    ASSERT_EQ(server.held_replies_size(), 3);
+    EXPECT_EQ(server.held_replies(1), 0) << "the slow worker is nobody's leader";
+  }
+  EXPECT_GT(held, 0);
+}
+
+}  // namespace
+}  // namespace crossover::tests

@@ -1,0 +1,58 @@
+// A worker's connections to the others: a collective over TCP, streams to the
+// servers, whichever the job needs; and the one handle that ends them all.
+#ifndef CROSSOVER_WORKER_LINKS_H_
+#define CROSSOVER_WORKER_LINKS_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "allreduce/collective.h"
+#include "core/bucket_plan.h"
+#include "core/clock.h"
+#include "core/timeline.h"
+#include "net/endpoint.h"
+#include "net/identity.h"
+#include "net/rendezvous_client.h"
+#include "net/tcp_endpoint.h"
+#include "proto/job.pb.h"
+#include "ps/client.h"
+
+namespace crossover::worker {
+
+// Thread-safe to Abort; otherwise belongs to the compute thread.
+class Links {
+ public:
+  struct Options {
+    const proto::Job& job;  // validated
+    const net::Identity& identity;
+    const net::Roster& roster;
+    // Bound and published before the join; used only if the job has collectives.
+    std::unique_ptr<net::TcpListener> listener;
+    const BucketPlan& buckets;
+    int64_t total_steps = 0;
+    // Asked while connecting; an error (the run was aborted) ends it.
+    std::function<absl::Status()> cancelled;
+  };
+  // Connects to everyone the job needs. Blocks, at most deadlines.join_s. `timeline` outlives the links.
+  static absl::StatusOr<std::unique_ptr<Links>> Open(Options options, Timeline& timeline);
+
+  // Null where the job does not use them.
+  allreduce::Collective* collective() { return collective_.get(); }
+  ps::Client* servers() { return servers_.get(); }
+
+  // From any thread: everything that blocks on a peer ends with this status.
+  void Abort(const absl::Status& why);
+
+ private:
+  Links() = default;
+
+  std::unique_ptr<net::Endpoint> endpoint_;
+  std::unique_ptr<allreduce::Collective> collective_;
+  std::unique_ptr<ps::Client> servers_;
+};
+
+}  // namespace crossover::worker
+
+#endif  // CROSSOVER_WORKER_LINKS_H_

@@ -1,0 +1,84 @@
+#include "worker/strategies/allreduce_strategy.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "core/reduce.h"
+#include "core/status.h"
+
+namespace crossover::worker {
+namespace {
+
+std::span<float> BucketOf(const DeviceSpan& buffer, const Bucket& bucket) {
+  return buffer.host().subspan(bucket.offset, bucket.length);
+}
+
+}  // namespace
+
+AllReduceStrategy::AllReduceStrategy(const StrategyContext& context)
+    : context_(context),
+      optimizer_(context.job.optimizer(), static_cast<int64_t>(context.parameters.length)),
+      task_of_bucket_(context.buckets.buckets.size(), -1) {}
+
+absl::Status AllReduceStrategy::Start() {
+  if (context_.collective == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(context_.collective->Broadcast(context_.parameters.host()));
+  at_start_ = context_.collective->counters();
+  thread_ = std::make_unique<CommunicationThread>(context_.buckets.buckets.size());
+  return absl::OkStatus();
+}
+
+void AllReduceStrategy::BeginStep(int64_t step) {
+  step_ = step;
+  std::fill(task_of_bucket_.begin(), task_of_bucket_.end(), -1);
+}
+
+void AllReduceStrategy::BucketReady(int bucket) {
+  if (thread_ == nullptr) return;
+  task_of_bucket_[bucket] = thread_->Queue(
+      [this, bucket] { return ReduceBucket(context_.buckets.buckets[bucket]); });
+}
+
+absl::Status AllReduceStrategy::ReduceBucket(const Bucket& bucket) {
+  ScopedSpan span(context_.timeline, SpanKind::kReduce, bucket.id);
+  return Annotate(context_.collective->AllReduceSum(BucketOf(context_.gradients, bucket)),
+                  absl::StrCat("AllReduce of bucket ", bucket.id, " in step ", step_, ": "));
+}
+
+absl::Status AllReduceStrategy::EndStep() {
+  for (const Bucket& bucket : context_.buckets.buckets) {
+    if (thread_ != nullptr) {
+      CROSSOVER_CHECK(task_of_bucket_[bucket.id] >= 0, "every bucket is ready by the step's end");
+      RETURN_IF_ERROR(thread_->Wait(task_of_bucket_[bucket.id]));
+    }
+    ApplyBucket(bucket);
+  }
+  ++steps_done_;
+  return absl::OkStatus();
+}
+
+void AllReduceStrategy::ApplyBucket(const Bucket& bucket) {
+  ScopedSpan span(context_.timeline, SpanKind::kApply);
+  std::span<float> gradients = BucketOf(context_.gradients, bucket);
+  Scale(gradients, 1.0f / static_cast<float>(context_.contributors));
+  optimizer_.Apply(bucket.offset, BucketOf(context_.parameters, bucket), gradients,
+                   context_.learning_rate.At(step_), step_);
+}
+
+absl::Status AllReduceStrategy::Finish() {
+  thread_.reset();
+  return absl::OkStatus();
+}
+
+StrategyCounters AllReduceStrategy::counters() const {
+  StrategyCounters counters;
+  counters.synchronisations = steps_done_;
+  if (context_.collective != nullptr) {
+    const allreduce::CollectiveCounters now = context_.collective->counters();
+    counters.payload_sent_bytes = now.sent_bytes - at_start_.sent_bytes;
+    counters.payload_received_bytes = now.received_bytes - at_start_.received_bytes;
+  }
+  return counters;
+}
+
+}  // namespace crossover::worker

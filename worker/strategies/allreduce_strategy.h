@@ -1,0 +1,47 @@
+// Gradients are summed over all workers by a collective, bucket by bucket, while
+// the backward pass still runs; every worker then scales the sum by
+// 1/contributors and applies the same update. Without a collective it is the
+// single process: the trainer has summed the shards' gradients already.
+//
+//   bucket ready -> communication thread: AllReduce
+//   EndStep: for each bucket in order: wait for its sum, scale, optimizer
+#ifndef CROSSOVER_WORKER_STRATEGIES_ALLREDUCE_STRATEGY_H_
+#define CROSSOVER_WORKER_STRATEGIES_ALLREDUCE_STRATEGY_H_
+
+#include <memory>
+#include <vector>
+
+#include "core/optimizer.h"
+#include "core/strategy.h"
+#include "worker/strategies/communication_thread.h"
+#include "worker/strategies/strategy_context.h"
+
+namespace crossover::worker {
+
+class AllReduceStrategy final : public Strategy {
+ public:
+  explicit AllReduceStrategy(const StrategyContext& context);
+
+  absl::Status Start() override;
+  void BeginStep(int64_t step) override;
+  void BucketReady(int bucket) override;
+  absl::Status EndStep() override;
+  absl::Status Finish() override;
+  StrategyCounters counters() const override;
+
+ private:
+  absl::Status ReduceBucket(const Bucket& bucket);
+  void ApplyBucket(const Bucket& bucket);
+
+  const StrategyContext context_;
+  Optimizer optimizer_;
+  int64_t step_ = 0;
+  int64_t steps_done_ = 0;
+  allreduce::CollectiveCounters at_start_;
+  std::vector<int64_t> task_of_bucket_;  // of this step, -1 until ready
+  std::unique_ptr<CommunicationThread> thread_;  // null without a collective
+};
+
+}  // namespace crossover::worker
+
+#endif  // CROSSOVER_WORKER_STRATEGIES_ALLREDUCE_STRATEGY_H_

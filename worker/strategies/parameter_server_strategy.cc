@@ -1,0 +1,44 @@
+#include "worker/strategies/parameter_server_strategy.h"
+
+#include "core/status.h"
+#include "worker/strategies/server_start.h"
+
+namespace crossover::worker {
+
+absl::Status ParameterServerStrategy::Start() {
+  RETURN_IF_ERROR(ShareFirstParameters(context_));
+  at_start_ = context_.servers->counters();
+  return absl::OkStatus();
+}
+
+void ParameterServerStrategy::BeginStep(int64_t step) {
+  step_ = step;
+  context_.servers->BeginStep(step, context_.gradients.host(), context_.parameters.host());
+}
+
+void ParameterServerStrategy::BucketReady(int bucket) { context_.servers->PushBucket(bucket); }
+
+absl::Status ParameterServerStrategy::EndStep() {
+  RETURN_IF_ERROR(Annotate(context_.servers->Wait(), absl::StrCat("step ", step_, ": ")));
+  ++steps_done_;
+  at_end_ = context_.servers->counters();
+  return absl::OkStatus();
+}
+
+absl::Status ParameterServerStrategy::Finish() {
+  // A push that others have yet to make would change what this worker holds.
+  if (context_.job.strategy() != proto::Strategy::ps_sync) {
+    RETURN_IF_ERROR(context_.barrier("last push"));
+    RETURN_IF_ERROR(context_.servers->Pull(context_.parameters.host()));
+    RETURN_IF_ERROR(context_.barrier("last pull"));
+  }
+  return context_.servers->Leave();
+}
+
+StrategyCounters ParameterServerStrategy::counters() const {
+  return {.payload_sent_bytes = at_end_.sent_bytes - at_start_.sent_bytes,
+          .payload_received_bytes = at_end_.received_bytes - at_start_.received_bytes,
+          .synchronisations = steps_done_};
+}
+
+}  // namespace crossover::worker

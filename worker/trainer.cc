@@ -1,0 +1,123 @@
+#include "worker/trainer.h"
+
+#include <algorithm>
+
+#include "core/reduce.h"
+#include "core/status.h"
+
+namespace crossover::worker {
+
+Trainer::Trainer(const Options& options, Model& model, Strategy& strategy, Timeline& timeline,
+                 Clock& clock)
+    : options_(options),
+      model_(model),
+      strategy_(strategy),
+      timeline_(timeline),
+      clock_(clock),
+      tracker_(options.buckets),
+      sum_(options.shards.size() > 1 ? model.gradients().length : 0) {}
+
+absl::StatusOr<TrainingResult> Trainer::Run() {
+  TrainingResult result;
+  result.start_ns = clock_.NowNs();
+  for (int64_t step = 0; step < options_.plan.total_steps; ++step) {
+    timeline_.BeginStep(step);
+    ASSIGN_OR_RETURN(const double loss, RunStep(step));
+    int64_t samples = 0;
+    for (const BatchLoader* shard : options_.shards) samples += shard->samples(step);
+    timeline_.EndStep(samples, loss);
+    RETURN_IF_ERROR(options_.after_step(step, samples, loss));
+    if (SnapshotDue(step)) result.snapshots.push_back(TakeSnapshot(step, result.start_ns));
+  }
+  result.end_ns = clock_.NowNs();
+  return result;
+}
+
+absl::StatusOr<double> Trainer::RunStep(int64_t step) {
+  strategy_.BeginStep(step);
+  tracker_.Reset();
+  const double loss = options_.shards.size() == 1
+                          ? ComputeShard(*options_.shards.front(), step, /*announce=*/true)
+                          : ComputeShards(step);
+  AnnounceRest();
+  RETURN_IF_ERROR(strategy_.EndStep());
+  return loss;
+}
+
+double Trainer::ComputeShards(int64_t step) {
+  double loss = 0;
+  const std::span<float> gradients = model_.gradients().host();
+  for (size_t i = 0; i < options_.shards.size(); ++i) {
+    loss += ComputeShard(*options_.shards[i], step, /*announce=*/false);
+    ScopedSpan span(timeline_, SpanKind::kCompute);
+    if (i == 0) {
+      std::copy(gradients.begin(), gradients.end(), sum_.begin());
+    } else {
+      AddInto(sum_, gradients);
+    }
+  }
+  std::copy(sum_.begin(), sum_.end(), gradients.begin());
+  return loss / static_cast<double>(options_.shards.size());
+}
+
+double Trainer::ComputeShard(BatchLoader& shard, int64_t step, bool announce) {
+  std::span<const MicroBatch> micro_batches;
+  {
+    ScopedSpan span(timeline_, SpanKind::kData);
+    micro_batches = shard.Load(step);
+  }
+  ScopedSpan span(timeline_, SpanKind::kCompute);
+  const int64_t start_ns = clock_.NowNs();
+  const std::span<float> gradients = model_.gradients().host();
+  std::fill(gradients.begin(), gradients.end(), 0.0f);
+  const auto ignore = [](int) {};
+  const auto announce_bucket = [this](int parameter) {
+    if (const int bucket = tracker_.ParameterReady(parameter); bucket >= 0) {
+      strategy_.BucketReady(bucket);
+    }
+  };
+  double loss = 0;
+  for (const MicroBatch& micro : micro_batches) {
+    // Gradients are final, and so may travel, only in the last micro-batch.
+    const bool last = &micro == &micro_batches.back();
+    loss += micro.weight * model_.ForwardBackward(
+                               micro.batch, micro.weight,
+                               announce && last ? std::function<void(int)>(announce_bucket)
+                                                : std::function<void(int)>(ignore));
+  }
+  SlowDown(clock_.NowNs() - start_ns);
+  return loss;
+}
+
+void Trainer::AnnounceRest() {
+  for (const int bucket : tracker_.CompleteRest()) strategy_.BucketReady(bucket);
+}
+
+void Trainer::SlowDown(int64_t compute_ns) {
+  const proto::Straggler& straggler = options_.job.straggler();
+  if (straggler.rank() != options_.rank) return;
+  clock_.SleepNs(static_cast<int64_t>(static_cast<double>(compute_ns) *
+                                      (straggler.factor() - 1)));
+}
+
+bool Trainer::SnapshotDue(int64_t step) const {
+  if (!options_.keep_snapshots) return false;
+  // The last step's parameters are evaluated after the strategy has finished.
+  if (step + 1 == options_.plan.total_steps) return false;
+  const int64_t every = options_.job.measure().evaluate_every_steps() > 0
+                            ? options_.job.measure().evaluate_every_steps()
+                            : options_.plan.steps_per_epoch;
+  return (step + 1) % every == 0;
+}
+
+Snapshot Trainer::TakeSnapshot(int64_t step, int64_t start_ns) {
+  Snapshot snapshot;
+  snapshot.step = step + 1;
+  snapshot.train_time_ns = clock_.NowNs() - start_ns;
+  const std::span<const float> parameters = model_.parameters().host();
+  snapshot.parameters.assign(parameters.begin(), parameters.end());
+  snapshot.buffers = model_.SaveBuffers();
+  return snapshot;
+}
+
+}  // namespace crossover::worker

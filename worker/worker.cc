@@ -1,0 +1,243 @@
+#include "worker/worker.h"
+
+#include <chrono>
+#include <fstream>
+#include <utility>
+
+#include "core/bucket_plan.h"
+#include "core/job.h"
+#include "core/status.h"
+#include "net/wire_bytes.h"
+#include "worker/data/batch_loader.h"
+#include "worker/data/dataset.h"
+#include "worker/evaluation.h"
+#include "worker/models/model.h"
+#include "worker/strategies/strategy_table.h"
+#include "worker/worker_report.h"
+
+namespace crossover::worker {
+namespace {
+
+// How long a worker that lost a peer waits for the rendezvous to say why.
+constexpr double kCauseWaitS = 1;
+
+// Ranks whose shards of the data this process computes.
+std::vector<int> ShardsOf(const proto::Job& job, int rank) {
+  if (job.strategy() != proto::Strategy::single) return {rank};
+  std::vector<int> all(job.workers());
+  for (int i = 0; i < job.workers(); ++i) all[i] = i;
+  return all;
+}
+
+}  // namespace
+
+Worker::Worker(WorkerOptions options, Clock& clock)
+    : options_(std::move(options)), clock_(clock), timeline_(clock) {
+  identity_ = {.job_fingerprint = JobFingerprint(options_.job),
+               .token = options_.token,
+               .role = net::Role::kWorker,
+               .rank = options_.rank};
+}
+
+Worker::~Worker() = default;
+
+absl::Status Worker::Run() {
+  const absl::Status status = RunToTheEnd();
+  if (status.ok() || rendezvous_ == nullptr) return status;
+  const absl::Status cause = CauseOf(status);
+  if (aborted().ok()) rendezvous_->ReportFailure(cause);
+  return cause;
+}
+
+absl::Status Worker::RunToTheEnd() {
+  RETURN_IF_ERROR(Join());
+  RETURN_IF_ERROR(Train());
+  return Leave();
+}
+
+absl::Status Worker::CauseOf(const absl::Status& status) {
+  std::unique_lock lock(mutex_);
+  abort_known_.wait_for(lock, std::chrono::duration<double>(kCauseWaitS),
+                        [this] { return !aborted_.ok(); });
+  return aborted_.ok() ? status : aborted_;
+}
+
+absl::Status Worker::Join() {
+  const proto::Job& job = options_.job;
+  if (options_.hosts_rendezvous) {
+    net::RendezvousServer::Options host;
+    host.address = options_.rendezvous_address;
+    host.identity = identity_;
+    host.workers = WorkerProcesses(job);
+    host.servers = UsesServers(job) ? job.servers() : 0;
+    host.join_s = job.deadlines().join_s();
+    host.loss_s = job.deadlines().loss_s();
+    ASSIGN_OR_RETURN(hosted_rendezvous_, net::RendezvousServer::Start(host, clock_));
+  }
+  net::RendezvousClient::Options member;
+  member.address = hosted_rendezvous_ != nullptr ? hosted_rendezvous_->address()
+                                                 : options_.rendezvous_address;
+  member.identity = identity_;
+  member.join_s = job.deadlines().join_s();
+  member.loss_s = job.deadlines().loss_s();
+  if (UsesCollectives(job)) {
+    ASSIGN_OR_RETURN(listener_,
+                     net::TcpListener::Listen(options_.listen_host, options_.listen_port));
+    member.data_address = listener_->address();
+  }
+  ASSIGN_OR_RETURN(rendezvous_,
+                   net::RendezvousClient::Join(member, clock_, [this](const absl::Status& why) {
+                     OnAbort(why);
+                   }));
+  std::lock_guard lock(mutex_);
+  member_ = rendezvous_.get();
+  return absl::OkStatus();
+}
+
+absl::Status Worker::Train() {
+  const proto::Job& job = options_.job;
+  rendezvous_->SetStatus(-1, "load", 0, 0);
+  ASSIGN_OR_RETURN(const TrainTest data, ReadData(job.data()));
+  ASSIGN_OR_RETURN(const StepPlan plan, MakeStepPlan(job, data.train.size()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, MakeModel(job, data.train.shape));
+  const BucketPlan buckets =
+      MakeBucketPlan(model->layout(), job.buckets().first_bytes(), job.buckets().bytes());
+  RETURN_IF_ERROR(aborted());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Links> links,
+                   Links::Open({.job = job,
+                                .identity = identity_,
+                                .roster = rendezvous_->roster(),
+                                .listener = std::move(listener_),
+                                .buckets = buckets,
+                                .total_steps = plan.total_steps,
+                                .cancelled = [this] { return aborted(); }},
+                               timeline_));
+  {
+    std::lock_guard lock(mutex_);
+    RETURN_IF_ERROR(aborted_);
+    links_ = links.get();
+  }
+  const absl::Status status = TrainOver(*links, data, plan, *model, buckets);
+  std::lock_guard lock(mutex_);
+  links_ = nullptr;
+  return status;
+}
+
+absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPlan& plan,
+                               Model& model, const BucketPlan& buckets) {
+  const proto::Job& job = options_.job;
+  const LearningRateSchedule learning_rate(job.learning_rate(), job.global_batch(),
+                                           plan.total_steps);
+  const std::unique_ptr<Strategy> strategy = MakeStrategy(
+      {.job = job,
+       .buckets = buckets,
+       .learning_rate = learning_rate,
+       .timeline = timeline_,
+       .parameters = model.parameters(),
+       .gradients = model.gradients(),
+       .rank = options_.rank,
+       .contributors = job.workers(),
+       .collective = links.collective(),
+       .servers = links.servers(),
+       .barrier = [this](const char* name) { return rendezvous_->Barrier(name); }});
+  std::vector<std::unique_ptr<BatchLoader>> loaders;
+  std::vector<BatchLoader*> shards;
+  for (const int shard : ShardsOf(job, options_.rank)) {
+    loaders.push_back(std::make_unique<BatchLoader>(data.train, plan,
+                                                    BatchLoader::Options{
+                                                        .seed = job.seed(),
+                                                        .accumulation = job.accumulation(),
+                                                        .drop_last = job.drop_last(),
+                                                        .rank = shard,
+                                                        .ranks = job.workers(),
+                                                    },
+                                                    EpochPermutation));
+    shards.push_back(loaders.back().get());
+  }
+  timeline_.KeepSpansOf(PicturedSteps(job, plan));
+  int64_t samples_done = 0;
+  Trainer trainer({.job = job,
+                   .plan = plan,
+                   .buckets = buckets,
+                   .rank = options_.rank,
+                   .shards = shards,
+                   .keep_snapshots = options_.rank == 0,
+                   .after_step =
+                       [&](int64_t step, int64_t samples, double loss) {
+                         samples_done += samples;
+                         rendezvous_->SetStatus(step, "train", samples_done, loss);
+                         return aborted();
+                       }},
+                  model, *strategy, timeline_, clock_);
+  RETURN_IF_ERROR(strategy->Start());
+  RETURN_IF_ERROR(rendezvous_->Barrier("start"));
+
+  const net::WireBytes wire_before = net::CountWireBytes();
+  ASSIGN_OR_RETURN(TrainingResult training, trainer.Run());
+  const net::WireBytes wire_after = net::CountWireBytes();
+  RETURN_IF_ERROR(strategy->Finish());
+  const int64_t finished_ns = clock_.NowNs();
+
+  rendezvous_->SetStatus(plan.total_steps - 1, "evaluate", samples_done, 0);
+  std::vector<proto::Evaluation> evaluations;
+  if (options_.rank == 0) {
+    ASSIGN_OR_RETURN(evaluations,
+                     EvaluateAll(job, plan, training, finished_ns - training.start_ns, data.test,
+                                 model, [this] { return aborted(); }));
+  }
+  if (!options_.parameters_path.empty()) {
+    RETURN_IF_ERROR(WriteParameters(model.parameters().host(), options_.parameters_path));
+  }
+  if (options_.report_path.empty()) return absl::OkStatus();
+  return WriteWorkerReport({.rank = options_.rank,
+                            .data_address = rendezvous_->roster().workers[options_.rank].data_address,
+                            .clock_offset = rendezvous_->clock_offset(),
+                            .timeline = timeline_,
+                            .training = training,
+                            .evaluations = evaluations,
+                            .counters = strategy->counters(),
+                            .wire_before = wire_before,
+                            .wire_after = wire_after,
+                            .parameters = model.parameters().host(),
+                            .blas_library = BlasLibraryPath()},
+                           options_.report_path);
+}
+
+absl::Status Worker::Leave() {
+  RETURN_IF_ERROR(rendezvous_->Leave());
+  if (hosted_rendezvous_ != nullptr) {
+    // The others still need the meeting point; they are bounded by its deadlines.
+    while (!hosted_rendezvous_->WaitForEnd(1)) {
+    }
+    return hosted_rendezvous_->status();
+  }
+  return absl::OkStatus();
+}
+
+bool Worker::Stop(const absl::Status& why) {
+  net::RendezvousClient* member;
+  {
+    std::lock_guard lock(mutex_);
+    member = member_;
+  }
+  if (member == nullptr) return false;
+  member->ReportFailure(why);
+  OnAbort(why);
+  return true;
+}
+
+void Worker::OnAbort(const absl::Status& why) {
+  std::lock_guard lock(mutex_);
+  if (!aborted_.ok()) return;
+  aborted_ = why;
+  abort_known_.notify_all();
+  watchdog_.Arm(options_.job.deadlines().loss_s() / 2, std::string(why.message()));
+  if (links_ != nullptr) links_->Abort(why);
+}
+
+absl::Status Worker::aborted() const {
+  std::lock_guard lock(mutex_);
+  return aborted_;
+}
+
+}  // namespace crossover::worker

@@ -1,0 +1,86 @@
+// One worker's life: join, load, connect, train, evaluate, report, leave.
+#ifndef CROSSOVER_WORKER_WORKER_H_
+#define CROSSOVER_WORKER_WORKER_H_
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "core/clock.h"
+#include "core/timeline.h"
+#include "net/rendezvous_client.h"
+#include "net/rendezvous_server.h"
+#include "proto/job.pb.h"
+#include "worker/links.h"
+#include "worker/trainer.h"
+#include "worker/watchdog.h"
+
+namespace crossover::worker {
+
+struct WorkerOptions {
+  proto::Job job;  // validated
+  int rank = 0;
+  std::string token;
+  std::string rendezvous_address;
+  // Whether this worker is the meeting point (rank 0 of a run started by hand).
+  bool hosts_rendezvous = false;
+  // Where it listens for its peers; port 0 chooses one.
+  std::string listen_host = "127.0.0.1";
+  int listen_port = 0;
+  // Files to write at the end, "" for none: a serialised proto::ProcessReport, and
+  // the final parameters as raw little-endian fp32 in the flat layout's order.
+  std::string report_path;
+  std::string parameters_path;
+};
+
+// Run on one thread; Stop from any.
+class Worker {
+ public:
+  // `clock` outlives the worker.
+  Worker(WorkerOptions options, Clock& clock);
+  ~Worker();
+
+  // Blocks until the run has ended for this worker. Errors: one line that names who
+  // failed, where and in which step.
+  absl::Status Run();
+
+  // Ends the run for everyone: this worker was told to stop. False where it has not joined
+  // yet, so that there is nothing to end in order.
+  bool Stop(const absl::Status& why);
+
+ private:
+  absl::Status RunToTheEnd();
+  absl::Status Join();
+  absl::Status Train();
+  absl::Status TrainOver(Links& links, const TrainTest& data, const StepPlan& plan, Model& model,
+                         const BucketPlan& buckets);
+  absl::Status Leave();
+  // The cause of `status` as the rendezvous knows it, if it learns of one soon.
+  absl::Status CauseOf(const absl::Status& status);
+  // Everything that waits ends with `why`, or the process does.
+  void OnAbort(const absl::Status& why);
+  // The reason for which the run is over, or OK.
+  absl::Status aborted() const;
+
+  const WorkerOptions options_;
+  Clock& clock_;
+  net::Identity identity_;
+  Timeline timeline_;
+  std::unique_ptr<net::TcpListener> listener_;
+  std::unique_ptr<net::RendezvousServer> hosted_rendezvous_;
+  Watchdog watchdog_;
+
+  mutable std::mutex mutex_;  // guards the four below
+  std::condition_variable abort_known_;
+  absl::Status aborted_;
+  net::RendezvousClient* member_ = nullptr;
+  Links* links_ = nullptr;
+
+  std::unique_ptr<net::RendezvousClient> rendezvous_;  // last: its thread calls OnAbort
+};
+
+}  // namespace crossover::worker
+
+#endif  // CROSSOVER_WORKER_WORKER_H_
