@@ -5,40 +5,51 @@
 #ifndef CROSSOVER_NET_TCP_ENDPOINT_H_
 #define CROSSOVER_NET_TCP_ENDPOINT_H_
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/clock.h"
 #include "net/endpoint.h"
 #include "net/identity.h"
+#include "net/socket.h"
 
 namespace crossover::net {
 
-// Holds a bound, listening socket.
+// Holds a bound, listening socket. Thread-safe: immutable.
 class TcpListener {
  public:
   // `host` is an address of this host; port 0 chooses one. A taken port is an
   // error that names it.
   static absl::StatusOr<std::unique_ptr<TcpListener>> Listen(const std::string& host, int port);
-  ~TcpListener();
-  std::string address() const;  // host:port as bound
-  int fd() const { return fd_; }
+  const std::string& address() const { return address_; }  // host:port as bound
+  int fd() const { return fd_.get(); }
 
  private:
-  TcpListener(int fd, std::string address) : fd_(fd), address_(std::move(address)) {}
-  int fd_;
+  TcpListener(UniqueFd fd, std::string address)
+      : fd_(std::move(fd)), address_(std::move(address)) {}
+  UniqueFd fd_;
   std::string address_;
 };
 
 struct TcpEndpointOptions {
-  Identity identity;  // rank is this process's
+  Identity identity;                   // rank is this process's
   std::vector<std::string> addresses;  // every rank's listener, by rank
-  double connect_s = 60;   // for all connections
-  double silence_s = 10;   // without progress in an Exchange
+  double connect_s = 60;               // for all connections
+  double handshake_s = 5;              // for whoever connects to say who it is
+  double silence_s = 10;               // without progress of a peer in an Exchange
+  // Asked several times a second while connecting; an error ends it with that status
+  // (the run was aborted). May be empty.
+  std::function<absl::Status()> cancelled;
 };
-// Connects to every peer; blocks. `clock` must outlive the endpoint.
+// Connects to every peer; blocks, at most for connect_s. The listener is closed when
+// all are connected. Errors: a rank that cannot be reached or does not come (all are
+// named), that refuses us, that has another token, job or world size, or is lost
+// meanwhile. `clock` must outlive the endpoint and follow real time (socket waits do).
 absl::StatusOr<std::unique_ptr<Endpoint>> ConnectTcp(std::unique_ptr<TcpListener> listener,
                                                      const TcpEndpointOptions& options,
                                                      const Clock& clock);

@@ -1,0 +1,73 @@
+// The collectives over real sockets: what kernels do to messages (cut them, join
+// them, stop taking them) must not show.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "allreduce/collective.h"
+#include "allreduce/test_support.h"
+#include "core/clock.h"
+#include "net/tcp_test_support.h"
+
+namespace crossover::allreduce {
+namespace {
+
+constexpr double kSilenceS = 60;
+
+class CollectiveTcpTest : public testing::TestWithParam<std::tuple<Algorithm, int>> {};
+
+TEST_P(CollectiveTcpTest, EqualsTheSerialReplayBitForBit) {
+  const auto [algorithm, world_size] = GetParam();
+  SystemClock clock;
+  Endpoints endpoints = net::MakeTcpEndpoints(world_size, kSilenceS, clock);
+  const std::vector<int64_t> lengths = {0, 1, 3, world_size, 1000, 100003, 300'007};
+  // All on the same connections, one after the other.
+  std::vector<std::vector<bool>> equal(world_size);
+  const auto statuses = RunRanks(endpoints, [&](net::Endpoint& endpoint) {
+    Collective collective(endpoint, algorithm, 1 << 18);
+    for (const int64_t length : lengths) {
+      const Buffers inputs = RandomBuffers(endpoint.world_size(), length, 1);
+      std::vector<float> values = inputs[endpoint.rank()];
+      const absl::Status status = collective.AllReduceSum(values);
+      if (!status.ok()) return status;
+      equal[endpoint.rank()].push_back(
+          SameBits(values, ReplayAllReduce(algorithm, inputs)[endpoint.rank()]));
+    }
+    return absl::OkStatus();
+  });
+  for (int rank = 0; rank < world_size; ++rank) {
+    EXPECT_TRUE(statuses[rank].ok()) << statuses[rank];
+    EXPECT_EQ(equal[rank], std::vector<bool>(lengths.size(), true)) << "rank " << rank;
+  }
+}
+
+TEST_P(CollectiveTcpTest, BroadcastReachesEveryRank) {
+  const auto [algorithm, world_size] = GetParam();
+  SystemClock clock;
+  Endpoints endpoints = net::MakeTcpEndpoints(world_size, kSilenceS, clock);
+  Buffers buffers = RandomBuffers(world_size, 300'007, 2);
+  const std::vector<float> expected = buffers[0];
+  const auto statuses = RunRanks(endpoints, [&, chosen = algorithm](net::Endpoint& endpoint) {
+    return Collective(endpoint, chosen, 1 << 16).Broadcast(buffers[endpoint.rank()]);
+  });
+  for (int rank = 0; rank < world_size; ++rank) {
+    EXPECT_TRUE(statuses[rank].ok()) << statuses[rank];
+    EXPECT_TRUE(SameBits(buffers[rank], expected)) << "rank " << rank;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, CollectiveTcpTest,
+                         testing::Combine(testing::Values(Algorithm::kRing, Algorithm::kDirect),
+                                          testing::Values(1, 2, 3, 4)),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param) == Algorithm::kRing
+                                                  ? "Ring"
+                                                  : "Direct") +
+                                  std::to_string(std::get<1>(info.param));
+                         });
+
+}  // namespace
+}  // namespace crossover::allreduce

@@ -1,0 +1,147 @@
+#include "net/socket.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/status.h"
+#include "net/address.h"
+
+namespace crossover::net {
+namespace {
+
+using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+absl::StatusOr<AddressList> Resolve(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), absl::StrCat(port).c_str(), &hints, &found);
+  if (error != 0) {
+    return absl::NotFoundError(
+        absl::StrCat("the host '", host, "' cannot be found: ", gai_strerror(error)));
+  }
+  return AddressList(found, &freeaddrinfo);
+}
+
+std::string FormatAddress(const sockaddr_storage& address, socklen_t size) {
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host, sizeof(host), port,
+                  sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "";
+  }
+  return FormatHostPort({host, std::atoi(port)});
+}
+
+UniqueFd MakeSocket(int family) {
+  return UniqueFd(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+}  // namespace
+
+UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
+  if (this != &other) {
+    Reset();
+    fd_ = other.Release();
+  }
+  return *this;
+}
+
+int UniqueFd::Release() {
+  const int fd = fd_;
+  fd_ = -1;
+  return fd;
+}
+
+void UniqueFd::Reset() {
+  if (fd_ >= 0) close(Release());
+}
+
+std::string ErrnoText(int error) {
+  const char* text = strerrordesc_np(error);
+  return text != nullptr ? text : absl::StrCat("error ", error);
+}
+
+absl::StatusOr<UniqueFd> ListenOn(const std::string& host, int port) {
+  const std::string name = FormatHostPort({host, port});
+  ASSIGN_OR_RETURN(const AddressList addresses, Resolve(host, port));
+  UniqueFd fd = MakeSocket(addresses->ai_family);
+  if (!fd.valid()) return absl::InternalError(absl::StrCat("no socket: ", ErrnoText(errno)));
+  // A port in TIME_WAIT may be used again; one that somebody listens on may not.
+  const int on = 1;
+  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (bind(fd.get(), addresses->ai_addr, addresses->ai_addrlen) != 0 ||
+      listen(fd.get(), SOMAXCONN) != 0) {
+    const int error = errno;
+    if (error == EADDRINUSE) {
+      return absl::AlreadyExistsError(absl::StrCat(
+          "port ", port, " of ", host,
+          " is taken by another process: name another one, or 0 to choose a free one"));
+    }
+    if (error == EADDRNOTAVAIL) {
+      return absl::InvalidArgumentError(absl::StrCat(host, " is no address of this host"));
+    }
+    return absl::UnavailableError(absl::StrCat("cannot listen on ", name, ": ", ErrnoText(error)));
+  }
+  return fd;
+}
+
+absl::StatusOr<UniqueFd> StartConnection(const std::string& address) {
+  ASSIGN_OR_RETURN(const HostPort target, ParseHostPort(address));
+  ASSIGN_OR_RETURN(const AddressList addresses, Resolve(target.host, target.port));
+  UniqueFd fd = MakeSocket(addresses->ai_family);
+  if (!fd.valid()) return absl::InternalError(absl::StrCat("no socket: ", ErrnoText(errno)));
+  if (connect(fd.get(), addresses->ai_addr, addresses->ai_addrlen) != 0 && errno != EINPROGRESS) {
+    return absl::UnavailableError(ErrnoText(errno));
+  }
+  return fd;
+}
+
+int ConnectionError(int fd) {
+  int error = 0;
+  socklen_t size = sizeof(error);
+  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
+  return error;
+}
+
+UniqueFd AcceptConnection(int listener_fd, std::string& from) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  UniqueFd fd(accept4(listener_fd, reinterpret_cast<sockaddr*>(&address), &size,
+                      SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (fd.valid()) from = FormatAddress(address, size);
+  return fd;
+}
+
+std::string OwnAddress(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "";
+  return FormatAddress(address, size);
+}
+
+void SetNoDelay(int fd) {
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+int PollTimeoutMs(int64_t duration_ns) {
+  if (duration_ns <= 0) return 0;
+  const int64_t ms = (duration_ns + 999'999) / 1'000'000;
+  return static_cast<int>(std::min<int64_t>(ms, std::numeric_limits<int>::max()));
+}
+
+}  // namespace crossover::net

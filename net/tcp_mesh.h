@@ -1,0 +1,24 @@
+// Makes the connections of a full mesh: one a pair of ranks, the lower rank
+// connects. Strangers and silent connections are dropped and harm nobody. Blocks;
+// one thread, one poll loop, many handshakes at a time.
+#ifndef CROSSOVER_NET_TCP_MESH_H_
+#define CROSSOVER_NET_TCP_MESH_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/clock.h"
+#include "net/socket.h"
+#include "net/tcp_endpoint.h"
+
+namespace crossover::net {
+
+// By rank; the own rank's is invalid. Errors name the ranks without a connection
+// and what was seen of them. `listener_fd` is borrowed and must be non-blocking.
+absl::StatusOr<std::vector<UniqueFd>> ConnectMesh(int listener_fd,
+                                                  const TcpEndpointOptions& options,
+                                                  const Clock& clock);
+
+}  // namespace crossover::net
+
+#endif  // CROSSOVER_NET_TCP_MESH_H_
