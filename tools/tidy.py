@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy (.clang-tidy) over what compile_commands.json lists, LibTorch's includers left out.
+"""Runs clang-tidy (.clang-tidy) over what compile_commands.json lists.
 
 Usage: tools/compdb.py && tools/tidy.py [FILE...]
-A translation unit with LibTorch takes clang-tidy a minute, so those are for an editor's clangd.
-Prints the findings and ends with 1 if there are any.
+Without FILEs, tests and what includes LibTorch are left out: GoogleTest's macros and LibTorch's
+headers would take most of the time. Prints the findings and ends with 1 if there are any.
 """
 import concurrent.futures
 import json
@@ -28,20 +28,24 @@ def check(root, path):
     return time.monotonic() - start, findings
 
 
+def in_default(entry):
+    return not (entry["file"].endswith("_test.cc")
+                or any("/external/torch/" in a for a in entry["arguments"]))
+
+
 def main():
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     with open(os.path.join(root, "compile_commands.json"), encoding="utf-8") as f:
         database = json.load(f)
     wanted = {os.path.abspath(p) for p in sys.argv[1:]}
     paths = [e["file"] for e in database
-             if not any("/external/torch/" in a for a in e["arguments"])
-             and (not wanted or e["file"] in wanted)]
+             if (e["file"] in wanted if wanted else in_default(e))]
     found = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for path, (seconds, findings) in zip(paths, pool.map(lambda p: check(root, p), paths)):
             if findings.strip():
                 found += 1
-                print(findings, end="")
+                print(findings, end="", flush=True)
             if sys.stdout.isatty():
                 print("tidy: %s %.1f s" % (os.path.relpath(path, root), seconds), file=sys.stderr)
     print("tidy: %d files, %d of them with findings" % (len(paths), found))
