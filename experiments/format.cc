@@ -31,6 +31,12 @@ std::string FormatNumber(double value) {
   return absl::StrFormat("%.4f", value);
 }
 
+std::string FormatCount(double value) {
+  if (!std::isfinite(value)) return "n/a";
+  if (value == std::round(value)) return GroupThousands(value);
+  return absl::StrFormat("%.1f", value);
+}
+
 std::string FormatBytes(double bytes) {
   if (!std::isfinite(bytes)) return "n/a";
   const char* units[] = {"B", "kB", "MB", "GB", "TB"};
@@ -55,10 +61,8 @@ std::string FormatFigure(const StrategySummary& strategy, const Figure& figure,
   const std::optional<FigureSummary> summary = Summarize(strategy, figure);
   if (!summary.has_value()) return "n/a";
   std::string text = format(summary->median);
-  if (summary->spread.kind != SpreadKind::kSingle) {
-    absl::StrAppend(&text, " (", format(summary->spread.low), " to ", format(summary->spread.high),
-                    ")");
-  }
+  const std::string low = format(summary->spread.low), high = format(summary->spread.high);
+  if (low != text || high != text) absl::StrAppend(&text, " (", low, " to ", high, ")");
   const size_t runs = strategy.runs.size();
   if (summary->count < static_cast<int>(runs)) {
     absl::StrAppend(&text, " [", summary->count, " of ", runs, "]");

@@ -13,6 +13,7 @@ namespace crossover::experiments {
 // Three significant digits, thousands grouped: "0.0421", "12.3", "49,100"; digits
 // before the point are never rounded away from four digits on ("1,234").
 std::string FormatNumber(double value);
+std::string FormatCount(double value);        // "1,234"; one decimal if it is not whole
 std::string FormatBytes(double bytes);        // "814 kB", decimal units
 std::string FormatPercent(double fraction);   // "33.1%"
 std::string FormatAccuracy(double fraction);  // "88.61%"
@@ -20,8 +21,9 @@ std::string FormatAccuracy(double fraction);  // "88.61%"
 // How a figure of a table is written.
 using NumberFormat = std::string (*)(double);
 
-// "49,100 (48,700 to 49,600)": median and spread; "n/a" if there is no figure, and
-// with "[2 of 3]" behind it where only some repetitions have it.
+// "49,100 (48,700 to 49,600)": median and spread, the spread left out where it does not
+// show in these digits; "n/a" if there is no figure; "[2 of 3]" behind it where only
+// some repetitions have it.
 std::string FormatFigure(const StrategySummary& strategy, const Figure& figure,
                          NumberFormat format);
 

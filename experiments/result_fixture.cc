@@ -210,9 +210,9 @@ std::vector<RunResult> MadeUpComparison(int repetitions) {
     const double drift = 1 + .02 * std::sin(repetition * 2.0);
     for (const Row& row : rows) {
       const double jitter = 1 + .004 * std::sin(repetition * 3.0 + row.samples_per_second);
-      results.push_back(MadeUpRun(row.strategy, row.servers, repetition,
-                                  row.samples_per_second * drift * jitter,
-                                  row.test_accuracy + .0006 * std::sin(repetition * 5.0)));
+      results.push_back(MadeUpRun(
+          row.strategy, row.servers, repetition, row.samples_per_second * drift * jitter,
+          row.test_accuracy + .0009 * std::sin(repetition * 5.0 + row.samples_per_second)));
     }
   }
   return results;

@@ -1,0 +1,18 @@
+// report.html: the whole comparison on one page that needs nothing else: no network, no
+// scripts, no fonts. Readable on a phone and in print. Pure; every text is escaped.
+#ifndef CROSSOVER_EXPERIMENTS_REPORT_HTML_H_
+#define CROSSOVER_EXPERIMENTS_REPORT_HTML_H_
+
+#include <string>
+#include <vector>
+
+#include "experiments/result.h"
+
+namespace crossover::experiments {
+
+// Of any number of results, failed ones too; of none it says so.
+std::string ReportHtml(const std::vector<RunResult>& results);
+
+}  // namespace crossover::experiments
+
+#endif  // CROSSOVER_EXPERIMENTS_REPORT_HTML_H_
