@@ -264,7 +264,9 @@ std::string EscapeHtml(const std::string& text) {
 
 std::string ChartSymbols() {
   return R"svg(<svg width="0" height="0" style="position:absolute" aria-hidden="true"><defs>
-<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" fill="#fbeecb"/><line x1="0" y1="0" x2="0" y2="6" stroke="#b97f00" stroke-width="3"/></pattern>
+<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse"
+patternTransform="rotate(45)"><rect width="6" height="6" fill="#fbeecb"/>
+<line x1="0" y1="0" x2="0" y2="6" stroke="#b97f00" stroke-width="3"/></pattern>
 <circle id="circle" r="3.6"/>
 <rect id="square" x="-3.4" y="-3.4" width="6.8" height="6.8"/>
 <path id="diamond" d="M0-4.8 4.8 0 0 4.8-4.8 0z"/>

@@ -8,117 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "experiments/report_fixture.h"
+
 namespace crossover::experiments {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr int64_t kMs = 1000000;
-
-proto::Job TestJob(proto::Strategy::Name strategy, int workers, int servers = 2) {
-  proto::Job job;
-  job.set_strategy(strategy);
-  job.set_workers(workers);
-  job.set_servers(servers);
-  job.set_global_batch(64 * workers);
-  job.mutable_measure()->set_warmup_steps(1);
-  return job;
-}
-
-// One step in milliseconds since its start; ops are pairs of start and end.
-struct Step {
-  int64_t start = 0;
-  int64_t length = 100;
-  int64_t compute = 0;
-  int64_t communication = 0;
-  int64_t hidden = 0;
-  int64_t data = 0;
-  int64_t apply = 0;
-  int64_t covered = 100;
-  std::vector<std::pair<int64_t, int64_t>> ops = {};
-  int64_t held = 0;
-  int64_t samples = 64;
-  float loss = 1;
-};
-
-// `offset`: what takes the worker's clock to the rendezvous's, in ms; the steps' starts
-// are given on the rendezvous's clock.
-proto::ProcessReport Worker(int rank, int64_t offset, const std::vector<Step>& steps) {
-  proto::ProcessReport report;
-  report.set_role(proto::WORKER);
-  report.set_rank(rank);
-  report.set_host("h");
-  report.set_clock_offset_ns(offset * kMs);
-  proto::WorkerReport& worker = *report.mutable_worker();
-  proto::StepColumns& columns = *worker.mutable_steps();
-  int64_t index = 0;
-  for (const Step& step : steps) {
-    const int64_t start = step.start - offset;
-    columns.add_step(index++);
-    columns.add_start_ns(start * kMs);
-    columns.add_end_ns((start + step.length) * kMs);
-    columns.add_compute_ns(step.compute * kMs);
-    columns.add_communication_ns(step.communication * kMs);
-    columns.add_hidden_ns(step.hidden * kMs);
-    columns.add_data_ns(step.data * kMs);
-    columns.add_apply_ns(step.apply * kMs);
-    columns.add_held_ns(step.held * kMs);
-    columns.add_covered_ns(step.covered * kMs);
-    columns.add_samples(step.samples);
-    columns.add_loss(step.loss);
-    columns.add_op_count(static_cast<int32_t>(step.ops.size()));
-    for (const auto& [op_start, op_end] : step.ops) {
-      columns.add_op_start_ns((start + op_start) * kMs);
-      columns.add_op_end_ns((start + op_end) * kMs);
-    }
-  }
-  if (!steps.empty()) {
-    worker.set_train_start_ns((steps.front().start - offset) * kMs);
-    worker.set_train_end_ns((steps.back().start + steps.back().length - offset) * kMs);
-  }
-  worker.set_parameter_count(1000);
-  worker.set_parameter_fingerprint(0xabc);
-  return report;
-}
-
-proto::ProcessReport Server(int rank) {
-  proto::ProcessReport report;
-  report.set_role(proto::SERVER);
-  report.set_rank(rank);
-  report.mutable_server()->set_parameter_bytes(2000);
-  return report;
-}
-
-void AddEvaluation(proto::ProcessReport& report, int64_t steps, int64_t time_ms, double accuracy) {
-  proto::Evaluation& evaluation = *report.mutable_worker()->add_evaluations();
-  evaluation.set_step(steps);
-  evaluation.set_train_time_ns(time_ms * kMs);
-  evaluation.set_accuracy(accuracy);
-  evaluation.set_loss(.5);
-}
-
-// Rank 0: data 0-5, compute 5-60, two buckets 40-70 and 70-95, apply 95-99.
-Step Quick(int64_t start) { return {start, 100, 55, 55, 20, 5, 4, 99, {{40, 70}, {70, 95}}}; }
-// Rank 1: compute 5-80 and so late with both buckets, 50-70 and 80-95.
-Step Slow(int64_t start) { return {start, 100, 75, 35, 20, 5, 4, 99, {{50, 70}, {80, 95}}}; }
-
-std::vector<proto::ProcessReport> TwoRanks() {
-  std::vector<proto::ProcessReport> reports = {
-      Worker(1, -1000, {Slow(0), Slow(100), Slow(200)}),
-      Worker(0, 0, {Quick(0), Quick(100), Quick(200)}),
-  };
-  for (proto::ProcessReport& report : reports) {
-    report.mutable_worker()->set_synchronisations(3);
-    report.mutable_worker()->set_payload_sent_bytes(12000);
-    report.mutable_worker()->set_payload_received_bytes(12000);
-    report.mutable_worker()->set_wire_sent_bytes(12600);
-    report.mutable_worker()->set_wire_received_bytes(12900);
-    report.set_peak_rss_bytes(100 + report.rank());
-    report.set_clock_error_ns(report.rank() * kMs / 2);
-  }
-  return reports;
-}
 
 RunResult Reduced(const proto::Job& job, const std::vector<proto::ProcessReport>& reports) {
   const absl::StatusOr<RunResult> result = ReduceRun(job, reports, RunContext());
@@ -495,60 +391,6 @@ TEST(ReduceRunTest, AFailedRunKeepsItsNameAndReason) {
   EXPECT_EQ(r.repetition, 1);
   EXPECT_EQ(r.failure, "worker 1 was lost at step 7");
   EXPECT_FALSE(FailedRun(TestJob(proto::Strategy::ps_sync, 2), context, "").ok());
-}
-
-TEST(ReduceRunTest, WrongReportsAreRefusedByName) {
-  const proto::Job job = TestJob(proto::Strategy::allreduce_ring, 2);
-  std::vector<proto::ProcessReport> reports = TwoRanks();
-  EXPECT_EQ(ErrorOf(job, {}), "the report of worker 0 is missing: it did not end in order");
-  EXPECT_EQ(ErrorOf(job, {reports[1]}),
-            "the report of worker 1 is missing: it did not end in order");
-  EXPECT_EQ(ErrorOf(job, {reports[0], reports[0]}), "the report of worker 1: it came twice");
-  EXPECT_EQ(ErrorOf(job, {reports[0], reports[1], Server(0)}),
-            "the report of server 0: the job has 0 of that role");
-  reports[0].set_rank(7);
-  EXPECT_EQ(ErrorOf(job, reports), "the report of worker 7: the job has 2 of that role");
-  reports[0].set_rank(-1);
-  EXPECT_EQ(ErrorOf(job, reports), "the report of worker -1: the job has 2 of that role");
-  reports[0].clear_role();
-  EXPECT_EQ(ErrorOf(job, reports), "a report names no role");
-  EXPECT_THAT(ErrorOf(job, {Worker(0, 0, {}), Worker(1, 0, {})}),
-              HasSubstr("worker 0: it holds no step"));
-}
-
-TEST(ReduceRunTest, InconsistentColumnsAreRefused) {
-  const proto::Job job = TestJob(proto::Strategy::single, 1);
-  const auto error_after = [&](auto change) {
-    std::vector<proto::ProcessReport> reports = {Worker(0, 0, {Quick(0), Quick(100)})};
-    change(*reports[0].mutable_worker()->mutable_steps(), reports[0]);
-    return ErrorOf(job, reports);
-  };
-  using C = proto::StepColumns;
-  using R = proto::ProcessReport;
-  EXPECT_EQ(error_after([](C& c, R&) { c.add_loss(1); }),
-            "the report of worker 0: column loss has 3 entries, column step 2");
-  EXPECT_THAT(error_after([](C& c, R&) { c.set_op_count(0, 5); }),
-              HasSubstr("op_count adds up to 7"));
-  EXPECT_THAT(error_after([](C& c, R&) { c.set_op_count(0, -1); }),
-              HasSubstr("a negative op_count"));
-  EXPECT_THAT(error_after([](C& c, R&) { c.set_step(1, 0); }), HasSubstr("not in order"));
-  EXPECT_THAT(error_after([](C& c, R&) { c.set_end_ns(1, 0); }),
-              HasSubstr("step 1: it ends before it starts"));
-  EXPECT_THAT(error_after([](C& c, R&) { c.set_compute_ns(0, 101 * kMs); }),
-              HasSubstr("step 0: compute_ns is 101000000, the step's length 100000000"));
-  EXPECT_THAT(error_after([](C& c, R&) { c.set_data_ns(0, -1); }), HasSubstr("data_ns is -1"));
-  EXPECT_THAT(error_after([](C& c, R&) { c.set_hidden_ns(0, 56 * kMs); }),
-              HasSubstr("hidden_ns is larger"));
-  EXPECT_THAT(error_after([](C& c, R&) { c.set_held_ns(0, -1); }), HasSubstr("held_ns"));
-  EXPECT_THAT(error_after([](C& c, R&) { c.set_samples(0, -1); }), HasSubstr("samples"));
-  EXPECT_THAT(error_after([](C& c, R&) { c.set_op_end_ns(0, 0); }),
-              HasSubstr("an operation ends before it starts"));
-  EXPECT_THAT(error_after([](C& c, R&) { c.set_start_ns(0, INT64_MIN); }),
-              HasSubstr("a time is out of range"));
-  EXPECT_THAT(error_after([](C&, R& r) { r.set_clock_offset_ns(INT64_MAX); }),
-              HasSubstr("a time is out of range"));
-  EXPECT_THAT(error_after([](C&, R& r) { r.mutable_worker()->set_train_end_ns(-1); }),
-              HasSubstr("the training ends before it starts"));
 }
 
 TEST(ReduceRunTest, AClockThatStandsStillIsRefused) {
