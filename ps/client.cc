@@ -57,6 +57,7 @@ class Client::Impl final : public FrameHandler {
   void FinishBucketIfDoneLocked(int bucket);
   void FailLocked(const absl::Status& why);
   std::string WhereLocked() const;
+  std::string DebtorLocked() const;
   std::string ServerName(int server) const;
   std::span<const float> ValuesOf(const Part& part, std::span<const float> buffer) const;
   void CheckSize(size_t length) const;
@@ -164,11 +165,15 @@ void Client::Impl::CheckSize(size_t length) const {
   CROSSOVER_CHECK(static_cast<int64_t>(length) == length_, "the buffer has the plan's length");
 }
 
-// Blocks until done() under the lock, or the failure that comes first.
+// Blocks until done() under the lock, the failure that comes first, or the bound.
 template <typename Predicate>
 absl::Status Client::Impl::WaitFor(Predicate done) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !failure_.ok() || done(); });
+  const std::chrono::duration<double> bound(options_.step_s);
+  if (!changed_.wait_for(lock, bound, [&] { return !failure_.ok() || done(); })) {
+    FailLocked(absl::DeadlineExceededError(absl::StrCat(DebtorLocked(), ": no answer within ",
+                                                        options_.step_s, " s, ", WhereLocked())));
+  }
   return failure_;
 }
 
@@ -387,6 +392,17 @@ std::string Client::Impl::WhereLocked() const {
   if (!connected_) return "while connecting";
   if (leaving_) return "while leaving";
   return step_ < 0 ? "before the first step" : absl::StrCat("in step ", step_);
+}
+
+// A server that owes an answer.
+std::string Client::Impl::DebtorLocked() const {
+  for (const Part& part : plan_.parts) {
+    if (parts_[part.id].awaited != Awaited::kNothing) return ServerName(part.server);
+  }
+  for (size_t server = 0; server < missing_acks_.size(); ++server) {
+    if (missing_acks_[server] > 0) return ServerName(static_cast<int>(server));
+  }
+  return "the servers";
 }
 
 std::string Client::Impl::ServerName(int server) const {

@@ -1,10 +1,10 @@
 // A worker's side of the parameter servers: one long-lived stream to each, pushes
 // and pulls in parts, replies written straight into the parameter buffer.
 //
-// A reply may rightly be long in coming (a slow worker, a staleness bound), so no
-// wait has a time-out of its own, except for connecting: it ends with the reply,
-// with the stream (a server that dies, or that refuses what was sent), or through
-// Abort, by which the rendezvous's news of a loss reach it.
+// A reply may rightly be long in coming (a slow worker, a staleness bound), so waits
+// end with the reply, with the stream (a server that dies, or that refuses what was
+// sent), or through Abort, by which the rendezvous's news of a loss reach it. The
+// bound step_s is for what nobody notices: processes alive that do not move.
 #ifndef CROSSOVER_PS_CLIENT_H_
 #define CROSSOVER_PS_CLIENT_H_
 
@@ -44,6 +44,7 @@ class Client {
     // The learning-rate schedule's, equal on all workers: the servers apply it.
     int64_t total_steps = 0;
     double connect_s = 60;
+    double step_s = 600;  // the job's deadlines.step_s: for each other wait
   };
   // Opens the streams and agrees on the plan; blocks. `buckets` is only read during
   // the call; `timeline` must outlive the client. Errors name the server: not reached

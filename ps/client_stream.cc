@@ -1,6 +1,7 @@
 #include "ps/client_stream.h"
 
 #include "net/grpc_setup.h"
+#include "net/thread_handover.h"
 #include "ps/frame_buffer.h"
 
 namespace crossover::ps {
@@ -14,6 +15,7 @@ void ServerStream::Start(const net::Identity& identity) {
   context_.set_wait_for_ready(true);
   stub_.PrepareBidiStreamingCall(&context_, kExchangeMethod, {}, this);
   AddHold();  // writes start outside of reactions; taken back when reading ends
+  net::HandOver(this);
   StartRead(&incoming_);
   StartCall();
 }
@@ -52,6 +54,7 @@ void ServerStream::CloseWrites() {
 void ServerStream::Cancel() { context_.TryCancel(); }
 
 void ServerStream::OnReadDone(bool ok) {
+  net::TakeOver(this);
   if (!ok) {
     {
       const std::lock_guard lock(mutex_);
@@ -75,11 +78,13 @@ void ServerStream::OnReadDone(bool ok) {
     own_end_ = status;
     Cancel();
   }
+  net::HandOver(this);
   // After a cancel too: only a read that fails tells that the stream has ended.
   StartRead(&incoming_);
 }
 
 void ServerStream::OnWriteDone(bool ok) {
+  net::TakeOver(this);
   FrameHeader written;
   {
     const std::lock_guard lock(mutex_);
@@ -93,6 +98,7 @@ void ServerStream::OnWriteDone(bool ok) {
 }
 
 void ServerStream::OnDone(const grpc::Status& status) {
+  net::TakeOver(this);
   handler_.OnEnd(server_, own_end_.ok() ? net::FromGrpc(status) : own_end_);
 }
 

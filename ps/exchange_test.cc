@@ -267,14 +267,14 @@ TEST(Exchange, UnequalPlansAreRefused) {
 }
 
 TEST(Exchange, ServerThatIsNotThereIsAnErrorThatNamesIt) {
-  TestCluster cluster(TestJob(proto::Strategy::ps_async, 1, 2), {40, 0, 60});
-  cluster.server(1).Stop();
+  TestCluster cluster(TestJob(proto::Strategy::ps_async, 1, 1), {40, 0, 60});
+  cluster.server(0).Stop();
   Timeline timeline(cluster.clock());
   Client::Options options = cluster.ClientOptions(0);
   options.connect_s = 0.2;
   const auto client = Client::Connect(options, cluster.buckets(), timeline);
   EXPECT_THAT(client.status().message(),
-              AllOf(HasSubstr(absl::StrCat("server 1 at ", options.servers[1])),
+              AllOf(HasSubstr(absl::StrCat("server 0 at ", options.servers[0])),
                     HasSubstr("no answer within 0.2 s")));
 }
 
@@ -308,6 +308,18 @@ TEST(Exchange, ServerStoppedInAStepEndsTheWorkers) {
   EXPECT_EQ(step.client->Wait(), status);
 }
 
+TEST(Exchange, WaitIsBounded) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_sync, 2, 1), {40, 0, 60});
+  Timeline timeline(cluster.clock());
+  Client::Options options = cluster.ClientOptions(0);
+  options.step_s = 0.1;
+  auto client = *Client::Connect(options, cluster.buckets(), timeline);
+  std::vector<float> pulled(kLength);
+  const absl::Status status = client->Pull(pulled);  // nobody initializes
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(status.message(), HasSubstr(": no answer within 0.1 s, before the first step"));
+}
+
 TEST(Exchange, AbortEndsTheWait) {
   TestCluster cluster(TestJob(proto::Strategy::ps_sync, 2, 2), {40, 0, 60});
   WaitingStep step(cluster);
@@ -332,7 +344,6 @@ TEST(Exchange, WorkerThatVanishesIsReported) {
   TestCluster cluster(TestJob(proto::Strategy::ps_sync, 2, 2), {40, 0, 60});
   {
     WaitingStep step(cluster);
-    auto wait = std::async(std::launch::async, [&] { return step.client->Wait(); });
     step.other.reset();
     cluster.WaitUntil([&] { return cluster.lost().size() == 2; });
     EXPECT_THAT(cluster.lost()[0],

@@ -12,6 +12,7 @@
 #include "core/check.h"
 #include "core/status.h"
 #include "net/grpc_setup.h"
+#include "net/thread_handover.h"
 #include "ps/frame_buffer.h"
 #include "ps/served_shards.h"
 #include "ps/server_stream.h"
@@ -55,6 +56,7 @@ class Server::Impl final : public grpc::CallbackGenericService, public StreamHan
   absl::Status Deliver(absl::StatusOr<std::vector<Reply>> replies, const ServedShards& shards);
   void Send(int worker, const grpc::ByteBuffer& message, const ServedShards& shards);
   std::shared_ptr<WorkerStream> StreamOf(int worker) const;
+  void NoteStep(int worker, int64_t step);
   void ReportLost(int worker, const absl::Status& why);
 
   const Options options_;
@@ -66,11 +68,13 @@ class Server::Impl final : public grpc::CallbackGenericService, public StreamHan
   std::vector<Member> members_;           // by rank
   std::unique_ptr<ServedShards> shards_;  // from the first plan on; then constant
   int first_planned_ = -1;                // whose plan it was
+  int64_t step_ = -1;                     // the largest of all pushes
   int live_streams_ = 0;
   bool stopping_ = false;
 };
 
 absl::Status Server::Impl::Start() {
+  net::HandOver(this);
   ASSIGN_OR_RETURN(running_,
                    net::StartServer(options_.address, [this](grpc::ServerBuilder& builder) {
                      builder.RegisterCallbackGenericService(this);
@@ -121,6 +125,7 @@ absl::StatusOr<int> Server::Impl::CheckCall(
 
 grpc::ServerGenericBidiReactor* Server::Impl::CreateReactor(
     grpc::GenericCallbackServerContext* context) {
+  net::TakeOver(this);
   const absl::StatusOr<int> rank = CheckCall(*context);
   if (!rank.ok()) return new RefusedCall(rank.status());
   const std::lock_guard lock(mutex_);
@@ -151,12 +156,11 @@ absl::Status Server::Impl::Handle(int worker, const FrameHeader& header, const P
   ServedShards* shards = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    Member& member = members_[worker];
+    const Member& member = members_[worker];
     if (!member.planned || member.left) {
       return absl::FailedPreconditionError(absl::StrCat(
           FrameKindName(header.kind), " frame ", member.left ? "after leave" : "before the plan"));
     }
-    if (header.kind == FrameKind::kPush) member.step = header.step;
     shards = shards_.get();
   }
   if (header.kind == FrameKind::kLeave) return HandleLeave(worker, *shards);
@@ -167,7 +171,9 @@ absl::Status Server::Impl::Handle(int worker, const FrameHeader& header, const P
     case FrameKind::kPull:
       return Deliver(shards->Pull(worker, header), *shards);
     case FrameKind::kPush:
-      return Deliver(shards->Push(worker, header, payload), *shards);
+      RETURN_IF_ERROR(Deliver(shards->Push(worker, header, payload), *shards));
+      NoteStep(worker, header.step);
+      return absl::OkStatus();
     default:
       return absl::InvalidArgumentError(
           absl::StrCat("a worker sent a server's ", FrameKindName(header.kind), " frame"));
@@ -243,6 +249,16 @@ void Server::Impl::Send(int worker, const grpc::ByteBuffer& message, const Serve
 std::shared_ptr<WorkerStream> Server::Impl::StreamOf(int worker) const {
   const std::lock_guard lock(mutex_);
   return members_[worker].stream;
+}
+
+void Server::Impl::NoteStep(int worker, int64_t step) {
+  {
+    const std::lock_guard lock(mutex_);
+    members_[worker].step = step;
+    if (step <= step_) return;
+    step_ = step;
+  }
+  if (options_.on_step) options_.on_step(step);
 }
 
 void Server::Impl::ReportLost(int worker, const absl::Status& why) {

@@ -10,6 +10,7 @@
 #ifndef CROSSOVER_PS_SERVER_H_
 #define CROSSOVER_PS_SERVER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -35,6 +36,8 @@ class Server {
     std::function<void(int worker, const absl::Status& why)> on_worker_lost;
     // A worker says that it pushes no more; its connection is still there.
     std::function<void(int worker)> on_worker_leaving;
+    // The first push of a step that no worker has pushed before.
+    std::function<void(int64_t step)> on_step;
   };
 
   // Binds and serves. Errors: the address (net/grpc_setup.h). `clock` must outlive

@@ -4,12 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "net/grpc_setup.h"
+#include "net/thread_handover.h"
 
 namespace crossover::ps {
 
 std::shared_ptr<WorkerStream> WorkerStream::Start(int worker, StreamHandler& handler) {
   std::shared_ptr<WorkerStream> stream(new WorkerStream(worker, handler));
   stream->self_ = stream;
+  net::HandOver(stream.get());
   stream->StartRead(&stream->incoming_);
   return stream;
 }
@@ -35,6 +37,7 @@ void WorkerStream::Fail(const absl::Status& why) {
 }
 
 void WorkerStream::OnReadDone(bool ok) {
+  net::TakeOver(this);
   if (!ok) {
     handler_.OnClosed(worker_);
     const std::lock_guard lock(mutex_);
@@ -48,10 +51,13 @@ void WorkerStream::OnReadDone(bool ok) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  if (!end_) StartRead(&incoming_);
+  if (end_) return;
+  net::HandOver(this);
+  StartRead(&incoming_);
 }
 
 void WorkerStream::OnWriteDone(bool ok) {
+  net::TakeOver(this);
   const std::lock_guard lock(mutex_);
   writing_ = false;
   outgoing_.Clear();
@@ -60,6 +66,7 @@ void WorkerStream::OnWriteDone(bool ok) {
 }
 
 void WorkerStream::OnDone() {
+  net::TakeOver(this);
   handler_.OnDone(worker_);
   self_.reset();
 }

@@ -1,0 +1,177 @@
+// What a client makes of a server that breaks the rules.
+#include "ps/client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+
+#include "core/clock.h"
+#include "net/grpc_setup.h"
+#include "ps/frame_buffer.h"
+#include "ps/server_stream.h"
+#include "ps/wire.h"
+
+namespace crossover::ps {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Answers the plan with an ack and everything else as it is told.
+class FakeServer final : public grpc::CallbackGenericService, public StreamHandler {
+ public:
+  using Answer = std::function<absl::Status(WorkerStream& stream, const FrameHeader& header)>;
+  explicit FakeServer(Answer answer) : answer_(std::move(answer)) {
+    auto running = net::StartServer("127.0.0.1:0", [this](grpc::ServerBuilder& builder) {
+      builder.RegisterCallbackGenericService(this);
+    });
+    EXPECT_TRUE(running.ok()) << running.status();
+    running_ = *std::move(running);
+  }
+  ~FakeServer() override {
+    running_.server->Shutdown(gpr_inf_past(GPR_CLOCK_MONOTONIC));
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return stream_ == nullptr; });
+  }
+
+  const std::string& address() const { return running_.address; }
+
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override {
+    const std::lock_guard lock(mutex_);
+    stream_ = WorkerStream::Start(0, *this);
+    return stream_.get();
+  }
+  absl::Status OnMessage(int, const grpc::ByteBuffer& message) override {
+    const auto header = DecodeHeader(ReceivedMessage(message).bytes());
+    if (!header.ok()) return header.status();
+    std::shared_ptr<WorkerStream> stream;
+    {
+      const std::lock_guard lock(mutex_);
+      stream = stream_;
+    }
+    if (header->kind != FrameKind::kPlan) return answer_(*stream, *header);
+    stream->Send(MakeMessage({.kind = FrameKind::kAck}), 1);
+    return absl::OkStatus();
+  }
+  void OnClosed(int) override {}
+  void OnDone(int) override {
+    const std::lock_guard lock(mutex_);
+    stream_.reset();
+    ended_.notify_all();
+  }
+
+ private:
+  const Answer answer_;
+  net::RunningServer running_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::shared_ptr<WorkerStream> stream_;
+};
+
+// One bucket of 6 values in parts 0 (4 values) and 1 (2 values).
+class ClientOfFake : public ::testing::Test {
+ protected:
+  std::unique_ptr<Client> Connect(const FakeServer& server) {
+    BucketPlan buckets;
+    buckets.buckets = {{.id = 0, .offset = 0, .length = 6}};
+    Client::Options options;
+    options.servers = {server.address()};
+    options.part_bytes = 16;
+    options.total_steps = 5;
+    auto client = Client::Connect(options, buckets, timeline_);
+    EXPECT_TRUE(client.ok()) << client.status();
+    return *std::move(client);
+  }
+  absl::Status Step(Client& client, int64_t step) {
+    client.BeginStep(step, parameters_, parameters_);
+    client.PushBucket(0);
+    return client.Wait();
+  }
+
+  SystemClock clock_;
+  Timeline timeline_{clock_};
+  std::vector<float> parameters_ = std::vector<float>(6, 1);
+};
+
+grpc::ByteBuffer Reply(const FrameHeader& header, const std::vector<float>& values) {
+  return MakeMessage(header, grpc::Slice(values.data(), 4 * values.size()));
+}
+
+// An answer to the pull or push of part 0; part 1 stays unanswered.
+TEST_F(ClientOfFake, RefusesFramesThatNobodyAskedFor) {
+  struct Case {
+    grpc::ByteBuffer answer;
+    const char* error;
+  };
+  const grpc::Slice junk("junk");
+  const Case cases[] = {
+      {grpc::ByteBuffer(&junk, 1), "frame of 4 bytes"},
+      {MakeMessage({.kind = FrameKind::kAck}), "an ack that nothing asked for"},
+      {MakeMessage({.kind = FrameKind::kAck, .part = 0}), "ack of part 0 that nothing asked for"},
+      {MakeMessage({.kind = FrameKind::kPull, .part = 0}), "a worker's pull frame"},
+      {Reply({.kind = FrameKind::kReply, .part = 2, .step = 0, .version = 1}, {1, 2}),
+       "part 2; there are 2"},
+      {Reply({.kind = FrameKind::kReply, .part = 1, .step = 0, .version = 1}, {1, 2, 3}),
+       "part 1 has 8 bytes; 12 came"},
+      {Reply({.kind = FrameKind::kReply, .part = 1, .step = 1, .version = 1}, {1, 2}),
+       "reply for part 1 and step 1 that nothing asked for"},
+      {Reply({.kind = FrameKind::kReply, .part = 1, .step = -1, .version = 1}, {1, 2}),
+       "reply for part 1 and step -1"},
+  };
+  for (const Case& wrong : cases) {
+    FakeServer server([&](WorkerStream& stream, const FrameHeader& header) {
+      // Once part 1 has been asked for too, so that either part may be wrong.
+      if (header.part == 1) stream.Send(wrong.answer, 1);
+      return absl::OkStatus();
+    });
+    auto client = Connect(server);
+    const absl::Status status = Step(*client, 0);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(status.message(),
+                AllOf(HasSubstr("server 0 at " + server.address() + ", in step 0: "),
+                      HasSubstr(wrong.error)));
+    EXPECT_EQ(parameters_, std::vector<float>(6, 1));
+  }
+}
+
+TEST_F(ClientOfFake, RefusesASecondReply) {
+  FakeServer server([&](WorkerStream& stream, const FrameHeader& header) {
+    if (header.part != 0) return absl::OkStatus();
+    for (int i = 0; i < 2; ++i) {
+      stream.Send(
+          Reply({.kind = FrameKind::kReply, .part = 0, .step = 0, .version = 1}, {1, 1, 1, 1}), 2);
+    }
+    return absl::OkStatus();
+  });
+  auto client = Connect(server);
+  EXPECT_THAT(Step(*client, 0).message(), HasSubstr("that nothing asked for"));
+}
+
+TEST_F(ClientOfFake, TellsWhyAServerEndedTheStream) {
+  FakeServer server([](WorkerStream&, const FrameHeader&) {
+    return absl::FailedPreconditionError("worker 1 left");
+  });
+  auto client = Connect(server);
+  std::vector<float> pulled(6);
+  const absl::Status status = client->Pull(pulled);
+  EXPECT_EQ(status, absl::FailedPreconditionError("server 0 at " + server.address() +
+                                                  ", before the first step: worker 1 left"));
+  EXPECT_EQ(Step(*client, 0), status);
+}
+
+TEST_F(ClientOfFake, AServerThatEndsWithoutAReasonIsLost) {
+  FakeServer server([](WorkerStream& stream, const FrameHeader&) {
+    stream.Fail(absl::OkStatus());
+    return absl::OkStatus();
+  });
+  auto client = Connect(server);
+  const absl::Status status = Step(*client, 0);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("connection lost in step 0: the server ended it"));
+}
+
+}  // namespace
+}  // namespace crossover::ps
