@@ -37,6 +37,34 @@ double SecondsSinceStart(const AlignedRun& run, int64_t time_ns) {
   return static_cast<double>(time_ns - run.training.start_ns) / kNsPerS;
 }
 
+bool IsCommunication(const std::string& kind) {
+  return kind == "push" || kind == "pull" || kind == "reduce";
+}
+
+// Of the steps whose spans every worker kept, the last with the most communication: under
+// LocalSGD most steps have none. -1 if there is no such step.
+int64_t PicturedStep(const AlignedRun& run) {
+  struct Kept {
+    std::set<int> ranks;
+    int64_t communication_spans = 0;
+  };
+  std::map<int64_t, Kept> steps;
+  for (const WorkerTrack& worker : run.workers) {
+    for (const proto::Span& span : worker.report->worker().sample_spans()) {
+      Kept& kept = steps[span.step()];
+      kept.ranks.insert(worker.rank);
+      if (IsCommunication(span.kind())) ++kept.communication_spans;
+    }
+  }
+  int64_t pictured = -1, most = -1;
+  for (const auto& [step, kept] : steps) {
+    if (kept.ranks.size() < run.workers.size() || kept.communication_spans < most) continue;
+    pictured = step;
+    most = kept.communication_spans;
+  }
+  return pictured;
+}
+
 }  // namespace
 
 double SamplesBy(const AlignedRun& run, int64_t time_ns) {
@@ -100,16 +128,8 @@ std::vector<AccuracyPoint> AccuracyCurve(const AlignedRun& run) {
 }
 
 StepPicture PictureOfStep(const AlignedRun& run) {
-  std::map<int64_t, std::set<int>> ranks_of_step;
-  for (const WorkerTrack& worker : run.workers) {
-    for (const proto::Span& span : worker.report->worker().sample_spans()) {
-      ranks_of_step[span.step()].insert(worker.rank);
-    }
-  }
   StepPicture picture;
-  for (const auto& [step, ranks] : ranks_of_step) {
-    if (ranks.size() == run.workers.size()) picture.step = step;
-  }
+  picture.step = PicturedStep(run);
   if (picture.step < 0) return picture;
   int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
   for (const WorkerTrack& worker : run.workers) {

@@ -25,7 +25,8 @@ std::vector<LossPoint> LossCurve(const AlignedRun& run);
 // evaluated after it, so evaluating takes no time here.
 std::vector<AccuracyPoint> AccuracyCurve(const AlignedRun& run);
 
-// One ordinary step that every worker kept the spans of; step -1 if there is none.
+// One step that every worker kept the spans of, of several the one with the most
+// communication; step -1 if there is none.
 StepPicture PictureOfStep(const AlignedRun& run);
 
 }  // namespace crossover::experiments

@@ -151,10 +151,9 @@ absl::Status ReduceWorkers(const AlignedRun& run, const Waits& waits, RunResult&
       const proto::ServerReport& report = server->server();
       const int index = worker.rank;
       if (index < report.held_replies_size()) figures.held_replies += report.held_replies(index);
-      // Servers hold at the same time: their times do not add up.
-      if (index < report.held_ns_size()) {
-        figures.held_ms = std::max(figures.held_ms, report.held_ns(index) / kNsPerMs);
-      }
+    }
+    for (const StepRow& row : worker.rows) {
+      figures.held_ms += row.held_ns / kNsPerMs * row.stands_for_steps;
     }
     result.worker_figures.push_back(figures);
   }

@@ -213,6 +213,8 @@ TEST(ReduceRunTest, Servers) {
   zero.set_lead_steps_max(3);
   zero.add_held_replies(1);
   zero.add_held_ns(7 * kMs);
+  reports[0].mutable_worker()->mutable_steps()->set_held_ns(0, 4 * kMs);
+  reports[0].mutable_worker()->mutable_steps()->set_held_ns(1, 5 * kMs);
   const RunResult r = Reduced(TestJob(proto::Strategy::ps_ssp, 2), reports);
   EXPECT_THAT(r.staleness.histogram, ElementsAre(3, 2, 3));
   EXPECT_DOUBLE_EQ(r.staleness.mean, 1);
@@ -222,7 +224,7 @@ TEST(ReduceRunTest, Servers) {
   ASSERT_EQ(r.server_figures.size(), 2u);
   EXPECT_DOUBLE_EQ(r.server_figures[1].apply_ms_per_step, 4);
   EXPECT_EQ(r.worker_figures[0].held_replies, 5);
-  EXPECT_DOUBLE_EQ(r.worker_figures[0].held_ms, 7);
+  EXPECT_DOUBLE_EQ(r.worker_figures[0].held_ms, 9);  // by its own account
   EXPECT_EQ(r.worker_figures[1].held_replies, 0);
   EXPECT_DOUBLE_EQ(r.bytes_formula_per_step, 4000);  // a worker of servers: M
   EXPECT_EQ(r.processes[3].name, "server 1");
@@ -330,6 +332,8 @@ TEST(ReduceRunTest, PictureOfAStepThatAllRanksKept) {
   };
   add(reports[1], 1, 105, 160);
   add(reports[0], 1, 103, 180);
+  add(reports[1], 0, 5, 60);  // neither exchanges anything nor is the last
+  add(reports[0], 0, 3, 80);
   add(reports[1], 2, 205, 260);  // rank 1 kept none of step 2
   const RunResult r = Reduced(TestJob(proto::Strategy::allreduce_ring, 2), reports);
   EXPECT_EQ(r.step_picture.step, 1);
@@ -338,6 +342,20 @@ TEST(ReduceRunTest, PictureOfAStepThatAllRanksKept) {
   EXPECT_DOUBLE_EQ(r.step_picture.spans[0].start_ms, 2);
   EXPECT_DOUBLE_EQ(r.step_picture.spans[1].start_ms, 0);
   EXPECT_DOUBLE_EQ(r.step_picture.spans[1].end_ms, 77);
+}
+
+TEST(ReduceRunTest, ThePictureIsOfAStepThatCommunicates) {
+  std::vector<proto::ProcessReport> reports = TwoRanks();
+  for (proto::ProcessReport& report : reports) {
+    for (int64_t step = 0; step < 3; ++step) {
+      proto::Span& span = *report.mutable_worker()->add_sample_spans();
+      span.set_kind(step == 1 ? "reduce" : "compute");
+      span.set_step(step);
+      span.set_end_ns(kMs);
+    }
+  }
+  const RunResult r = Reduced(TestJob(proto::Strategy::local_sgd, 2), reports);
+  EXPECT_EQ(r.step_picture.step, 1);
 }
 
 TEST(ReduceRunTest, WorkersThatDisagreeAndJobsThatSlowOneDownAreNoted) {

@@ -106,10 +106,11 @@ void AppendCharts(const Study& study, std::string& out) {
   AppendFigure("Test accuracy against samples", accuracy,
                CurveChart(study, CurveOf::kAccuracy, CurveAgainst::kSamples), out);
   absl::StrAppend(&out, "</div>\n");
-  AppendFigure("One step",
-               "Upper row: data, compute, apply; lower row: communication. Clocks are aligned to "
-               "the rendezvous.",
-               StepPictures(study), out);
+  AppendFigure(
+      "One step",
+      "Upper row: data, compute, apply; lower row: communication. One recorded step of the "
+      "typical run, for local_sgd one that averages; clocks are aligned.",
+      StepPictures(study), out);
 }
 
 // What a reader without a pointer to hover with needs.

@@ -236,8 +236,8 @@ Table StalenessTable(const std::vector<const StrategySummary*>& strategies) {
                                 "Steps of the fastest worker ahead of the slowest.",
                                 &RunResult::lead_steps_max, FormatCount));
   columns.push_back(TypicalColumn("Replies held",
-                                  "Replies that a bound held back, and the longest time for one "
-                                  "worker; of the typical run.",
+                                  "Part replies that a bound held, and the time of the worker held "
+                                  "longest; of the typical run.",
                                   WriteHeld));
   return MakeTable("Staleness", "", columns, strategies);
 }

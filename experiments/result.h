@@ -57,8 +57,8 @@ struct WorkerFigures {
   double compute_ms_median = 0;
   double exposed_ms_median = 0;
   double wait_ms_median = 0;
-  int64_t held_replies = 0;  // over all servers
-  double held_ms = 0;        // of the server that held it longest
+  int64_t held_replies = 0;  // part replies, over all servers
+  double held_ms = 0;        // time for which its steps were held, all steps together
 };
 
 struct ServerFigures {
