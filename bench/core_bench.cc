@@ -178,10 +178,10 @@ BENCHMARK(BM_SumOfSquares)->Apply(EachLength);
 
 // A step of 100 ns per operation, in which computing, pushes and pulls overlap.
 void BM_ReduceStep(benchmark::State& state) {
-  const int ops = static_cast<int>(state.range(0));
-  const Interval step = {0, int64_t{100} * ops};
+  const int64_t ops = state.range(0);
+  const Interval step = {0, 100 * ops};
   std::vector<TimeSpan> spans;
-  for (int op = 0; op < ops; ++op) {
+  for (int op = 0; op < static_cast<int>(ops); ++op) {
     const int64_t start_ns = int64_t{100} * op;
     spans.push_back({SpanKind::kCompute, -1, {start_ns, start_ns + 90}});
     spans.push_back({SpanKind::kPush, op, {start_ns + 20, start_ns + 60}});
@@ -190,7 +190,7 @@ void BM_ReduceStep(benchmark::State& state) {
   const StepRecord record = ReduceStep(0, step, spans);
   if (record.compute_ns != 90 * ops || record.communication_ns != 75 * ops ||
       record.hidden_ns != 70 * ops || record.covered_ns != 95 * ops ||
-      static_cast<int>(record.ops.size()) != ops) {
+      static_cast<int64_t>(record.ops.size()) != ops) {
     return state.SkipWithError("ReduceStep gave wrong times");
   }
   for (auto _ : state) benchmark::DoNotOptimize(ReduceStep(0, step, spans));
