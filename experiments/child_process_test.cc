@@ -19,7 +19,7 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-ExitStatus WaitFor(ChildProcess& child, const SignalWaiter& signals) {
+ExitStatus WaitFor(ChildProcess& child, SignalWaiter& signals) {
   while (true) {
     if (std::optional<ExitStatus> ended = child.Poll()) return *ended;
     signals.Wait(0.5);
@@ -28,9 +28,10 @@ ExitStatus WaitFor(ChildProcess& child, const SignalWaiter& signals) {
 
 TEST(ChildProcess, LogsItsOutputAndTellsItsExitCode) {
   SignalWaiter signals;
-  auto child = ChildProcess::Start({.arguments = {"/bin/sh", "-c", "echo out $X; echo err >&2; exit 3"},
-                                    .log_path = LogPath("output.log"),
-                                    .environment = {{"X", "7"}}});
+  auto child =
+      ChildProcess::Start({.arguments = {"/bin/sh", "-c", "echo out $X; echo err >&2; exit 3"},
+                           .log_path = LogPath("output.log"),
+                           .environment = {{"X", "7"}}});
   ASSERT_TRUE(child.ok()) << child.status();
   const ExitStatus ended = WaitFor(*child, signals);
   EXPECT_EQ(ended.code, 3);

@@ -30,7 +30,7 @@ struct Process {
 // The processes of one run and what is known of their end.
 class Cluster {
  public:
-  Cluster(const ClusterOptions& options, const SignalWaiter& signals, const Clock& clock)
+  Cluster(const ClusterOptions& options, SignalWaiter& signals, const Clock& clock)
       : options_(options), signals_(signals), clock_(clock) {}
 
   absl::StatusOr<std::vector<proto::ProcessReport>> Run() {
@@ -73,8 +73,7 @@ class Cluster {
   }
 
   absl::Status StartProcess(net::Role role, int rank) {
-    const std::string stem =
-        absl::StrCat(options_.directory, "/", net::RoleName(role), "-", rank);
+    const std::string stem = absl::StrCat(options_.directory, "/", net::RoleName(role), "-", rank);
     ChildOptions child;
     child.log_path = stem + ".log";
     child.arguments = {
@@ -136,10 +135,9 @@ class Cluster {
 
   std::string DescribeEnd(const Process& process, const ExitStatus& ended) const {
     const net::MemberState member = MemberOf(process);
-    return net::DescribeLoss(process.role, process.rank,
-                             member.joined ? member.address : "no address yet", member.step,
-                             absl::StrCat("the process ", ended.Describe(), "; its log is ",
-                                          process.log_path));
+    return net::DescribeLoss(
+        process.role, process.rank, member.joined ? member.address : "no address yet", member.step,
+        absl::StrCat("the process ", ended.Describe(), "; its log is ", process.log_path));
   }
 
   // Tells everyone, gives them the deadline to end by themselves, kills the rest.
@@ -176,8 +174,7 @@ class Cluster {
                          absl::StrCat("the process ", ended->Describe()));
       return;
     }
-    rendezvous_->Abort(net::Role::kWorker, 0, rendezvous_->address(),
-                       "the launcher ended the run");
+    rendezvous_->Abort(net::Role::kWorker, 0, rendezvous_->address(), "the launcher ended the run");
   }
 
   bool AnyRunning() {
@@ -210,7 +207,7 @@ class Cluster {
   }
 
   const ClusterOptions& options_;
-  const SignalWaiter& signals_;
+  SignalWaiter& signals_;
   const Clock& clock_;
   std::string token_path_;
   std::string killed_;
@@ -221,7 +218,7 @@ class Cluster {
 }  // namespace
 
 absl::StatusOr<std::vector<proto::ProcessReport>> RunCluster(const ClusterOptions& options,
-                                                             const SignalWaiter& signals,
+                                                             SignalWaiter& signals,
                                                              const Clock& clock) {
   return Cluster(options, signals, clock).Run();
 }

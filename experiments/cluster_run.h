@@ -40,7 +40,7 @@ struct ClusterOptions {
 // cause; CANCELLED after SIGINT or SIGTERM. Blocks for the length of the run; after a loss at most
 // deadlines.loss_s more.
 absl::StatusOr<std::vector<proto::ProcessReport>> RunCluster(const ClusterOptions& options,
-                                                             const SignalWaiter& signals,
+                                                             SignalWaiter& signals,
                                                              const Clock& clock);
 
 }  // namespace crossover::experiments

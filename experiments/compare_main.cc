@@ -18,6 +18,7 @@
 #include "os/environment.h"
 #include "os/files.h"
 #include "os/job_file.h"
+#include "os/termination.h"
 #include "os/wall_time.h"
 
 namespace crossover::experiments {
@@ -35,9 +36,10 @@ struct Arguments {
 };
 
 FlagSet MakeFlags(Arguments& arguments) {
-  FlagSet flags("experiments/run [flags] [JOB.textproto]",
-                "Trains one job under every strategy of synchronising gradients, each as real "
-                "processes, and reports throughput, communication, accuracy and cost side by side.");
+  FlagSet flags(
+      "experiments/run [flags] [JOB.textproto]",
+      "Trains one job under every strategy of synchronising gradients, each as real "
+      "processes, and reports throughput, communication, accuracy and cost side by side.");
   flags.BeginGroup("The comparison");
   flags.Add({"out", "folder for results and reports; made if missing, must be empty",
              "results/TIME-NAME", SetText(&arguments.out)});
@@ -48,8 +50,8 @@ FlagSet MakeFlags(Arguments& arguments) {
              SetBool(&arguments.keep_going), true});
   flags.Add({"save-parameters", "keep every worker's final parameters in the run's folder", "",
              SetBool(&arguments.save_parameters), true});
-  flags.Add({"interface", "interface or address of this machine that the processes use",
-             "loopback", SetText(&arguments.interface)});
+  flags.Add({"interface", "interface or address of this machine that the processes use", "loopback",
+             SetText(&arguments.interface)});
   flags.BeginGroup("Other programs");
   flags.Add({"worker-binary", "the worker to start", "the one built with this program",
              SetText(&arguments.worker_binary)});
@@ -61,9 +63,10 @@ FlagSet MakeFlags(Arguments& arguments) {
                    "two strategies, two workers");
   flags.AddExample("experiments/run --comparison.repetitions=6 --out=/tmp/six",
                    "enough repetitions for 95% intervals");
-  flags.AddExample("experiments/run my_job.textproto --optimizer.name=adam "
-                   "--learning_rate.base=0.001",
-                   "a job of your own, with two fields overridden");
+  flags.AddExample(
+      "experiments/run my_job.textproto --optimizer.name=adam "
+      "--learning_rate.base=0.001",
+      "a job of your own, with two fields overridden");
   flags.AddExample("experiments/run --dry-run --workers=8", "what 8 workers would cost");
   return flags;
 }
@@ -77,8 +80,8 @@ std::string SiblingBinary(const std::string& relative) {
 
 absl::Status CheckExecutable(const std::string& path, const std::string& flag) {
   if (access(path.c_str(), X_OK) == 0) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat(path, ": not an executable program; build it, or name it with --",
-                                          flag));
+  return absl::NotFoundError(
+      absl::StrCat(path, ": not an executable program; build it, or name it with --", flag));
 }
 
 // The output folder, made if missing. One that holds results already is refused: two
@@ -91,9 +94,10 @@ absl::StatusOr<std::string> PrepareOut(const std::string& out, const std::string
   RETURN_IF_ERROR(os::MakeDirectory(directory));
   std::error_code error;
   if (!std::filesystem::is_empty(directory, error) || error) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "--out=", directory, ": the folder is not empty; name a new one, so that two comparisons "
-        "do not mix"));
+    return absl::AlreadyExistsError(
+        absl::StrCat("--out=", directory,
+                     ": the folder is not empty; name a new one, so that two comparisons "
+                     "do not mix"));
   }
   return std::filesystem::absolute(directory).string();
 }
@@ -121,7 +125,7 @@ absl::StatusOr<std::vector<proto::Job>> ReadJobs(const Arguments& arguments,
 }
 
 absl::Status RunMain(const Arguments& arguments, const ParsedFlags& parsed,
-                     const std::string& rerun_command, const SignalWaiter& signals) {
+                     const std::string& rerun_command, SignalWaiter& signals) {
   SystemClock clock;
   ComparisonOptions options;
   ASSIGN_OR_RETURN(const std::vector<proto::Job> jobs, ReadJobs(arguments, parsed));
@@ -166,7 +170,7 @@ absl::Status RunMain(const Arguments& arguments, const ParsedFlags& parsed,
 }
 
 int Main(int argc, char** argv) {
-  const SignalWaiter signals;
+  SignalWaiter signals;
   Arguments arguments;
   const FlagSet flags = MakeFlags(arguments);
   const absl::StatusOr<ParsedFlags> parsed = flags.Parse(argc, argv);
@@ -178,8 +182,7 @@ int Main(int argc, char** argv) {
   if (status.ok()) status = RunMain(arguments, *parsed, RerunCommand(argc, argv), signals);
   if (status.ok()) return 0;
   std::fprintf(stderr, "compare: %s\n", std::string(status.message()).c_str());
-  // As a shell reports a program that an interrupt ended.
-  return absl::IsCancelled(status) ? 130 : 1;
+  return absl::IsCancelled(status) ? os::ExitCodeOf(signals.ended_by()) : 1;
 }
 
 }  // namespace

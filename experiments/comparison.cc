@@ -15,7 +15,7 @@ namespace {
 
 // One run from start to result; its own failure is part of the result.
 absl::StatusOr<RunResult> RunOnce(const ComparisonOptions& options, const PlannedRun& run,
-                                  const SignalWaiter& signals, const Clock& clock,
+                                  SignalWaiter& signals, const Clock& clock,
                                   ProgressPrinter& progress) {
   ClusterOptions cluster;
   cluster.job = run.job;
@@ -53,7 +53,7 @@ absl::Status WriteReports(const std::string& directory, const std::vector<RunRes
 
 }  // namespace
 
-absl::Status RunComparison(const ComparisonOptions& options, const SignalWaiter& signals,
+absl::Status RunComparison(const ComparisonOptions& options, SignalWaiter& signals,
                            const Clock& clock, ProgressPrinter& progress,
                            std::vector<RunResult>& results) {
   absl::Status first_failure;
@@ -68,8 +68,8 @@ absl::Status RunComparison(const ComparisonOptions& options, const SignalWaiter&
     progress.EndRun(result);
     if (result.ok()) continue;
     progress.Say(result.failure);
-    first_failure.Update(absl::UnavailableError(
-        absl::StrCat("run ", run.name, " failed: ", result.failure)));
+    first_failure.Update(
+        absl::UnavailableError(absl::StrCat("run ", run.name, " failed: ", result.failure)));
     if (!options.keep_going) return first_failure;
   }
   return first_failure;

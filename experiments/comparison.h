@@ -35,7 +35,7 @@ struct ComparisonOptions {
 // Blocks for the length of all runs. Results of finished runs are on the disk and in
 // `results` whatever the end. The first failure's status: a run that failed (one
 // line; its result line says so too), a full disk, CANCELLED after a signal.
-absl::Status RunComparison(const ComparisonOptions& options, const SignalWaiter& signals,
+absl::Status RunComparison(const ComparisonOptions& options, SignalWaiter& signals,
                            const Clock& clock, ProgressPrinter& progress,
                            std::vector<RunResult>& results);
 

@@ -84,8 +84,7 @@ RunSize SizeOfRun(const proto::Job& job, const JobSize& size) {
     int64_t server_buffers = 3;
     if (!UpdatesOnWorkers(job)) server_buffers += states;
     if (job.deterministic()) server_buffers += job.workers();
-    run.server_memory_bytes =
-        kServerBaseBytes + 4 * size.parameters * server_buffers / run.servers;
+    run.server_memory_bytes = kServerBaseBytes + 4 * size.parameters * server_buffers / run.servers;
   }
   return run;
 }
@@ -97,8 +96,8 @@ std::string DescribeDryRun(const std::vector<PlannedRun>& runs, const JobSize& s
       "%s: model %s, %d parameters (%s of gradient a step), %d steps of %d samples, "
       "%d runs\n\n",
       job.name(), proto::Model::Name_Name(job.model()), size.parameters,
-      Bytes(4.0 * static_cast<double>(size.parameters)), size.plan.total_steps,
-      job.global_batch(), runs.size());
+      Bytes(4.0 * static_cast<double>(size.parameters)), size.plan.total_steps, job.global_batch(),
+      runs.size());
   absl::StrAppendFormat(&text, "%-16s %7s %7s  %-16s %-13s %10s %10s %10s\n", "strategy", "workers",
                         "servers", "a worker sends", "every", "worker", "server", "all");
   int64_t largest = 0;
@@ -110,11 +109,9 @@ std::string DescribeDryRun(const std::vector<PlannedRun>& runs, const JobSize& s
     largest = std::max(largest, all);
     const bool synchronises = run.synchronisations_per_step > 0;
     absl::StrAppendFormat(
-        &text, "%-16s %7d %7d  %-16s %-13s %10s %10s %10s\n",
-        StrategyName(planned.job.strategy()), run.workers, run.servers,
-        synchronises ? Bytes(run.bytes_per_synchronisation) : "nothing",
-        !synchronises ? "-"
-                      : absl::StrFormat("%.1f steps", 1 / run.synchronisations_per_step),
+        &text, "%-16s %7d %7d  %-16s %-13s %10s %10s %10s\n", StrategyName(planned.job.strategy()),
+        run.workers, run.servers, synchronises ? Bytes(run.bytes_per_synchronisation) : "nothing",
+        !synchronises ? "-" : absl::StrFormat("%.1f steps", 1 / run.synchronisations_per_step),
         Mebibytes(run.worker_memory_bytes),
         run.servers > 0 ? Mebibytes(run.server_memory_bytes) : "-", Mebibytes(all));
   }

@@ -15,8 +15,8 @@ namespace crossover::experiments {
 
 // What a job's model and data come to.
 struct JobSize {
-  int64_t parameters = 0;   // values of the model
-  int64_t data_bytes = 0;   // of the whole data set in memory
+  int64_t parameters = 0;  // values of the model
+  int64_t data_bytes = 0;  // of the whole data set in memory
   StepPlan plan;
 };
 

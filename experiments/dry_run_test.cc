@@ -13,10 +13,8 @@ JobSize Size() {
   JobSize size;
   size.parameters = 1000;
   size.data_bytes = 1 << 20;
-  size.plan = {.samples_per_rank = 1000,
-               .local_batch = 100,
-               .steps_per_epoch = 10,
-               .total_steps = 100};
+  size.plan = {
+      .samples_per_rank = 1000, .local_batch = 100, .steps_per_epoch = 10, .total_steps = 100};
   return size;
 }
 

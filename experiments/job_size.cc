@@ -13,11 +13,10 @@ absl::StatusOr<JobSize> SizeOfJob(const proto::Job& job, const std::string& work
   ASSIGN_OR_RETURN(const worker::DataSummary data, worker::SummarizeData(job.data()));
   ASSIGN_OR_RETURN(size.plan, MakeStepPlan(job, data.train_samples));
   size.data_bytes = (data.train_samples + data.test_samples) * (data.shape.pixels() + 1);
-  const std::string answer =
-      OutputOf({worker_binary, "--describe",
-                absl::StrCat("--model=", proto::Model::Name_Name(job.model())),
-                absl::StrCat("--data.path=", job.data().path()),
-                absl::StrCat("--data.format=", proto::Data::Format_Name(job.data().format()))});
+  const std::string answer = OutputOf(
+      {worker_binary, "--describe", absl::StrCat("--model=", proto::Model::Name_Name(job.model())),
+       absl::StrCat("--data.path=", job.data().path()),
+       absl::StrCat("--data.format=", proto::Data::Format_Name(job.data().format()))});
   if (!absl::SimpleAtoi(answer, &size.parameters)) {
     return absl::InternalError(absl::StrCat(
         worker_binary, " --describe gave no number of parameters; run it by hand to see why"));

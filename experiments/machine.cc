@@ -79,8 +79,7 @@ Environment DescribeMachine(const std::string& source_tree) {
   environment.compiler = absl::StrCat("g++ ", __VERSION__);
   if (!source_tree.empty()) {
     environment.git_commit = OutputOf({"git", "-C", source_tree, "rev-parse", "HEAD"});
-    environment.git_dirty =
-        !OutputOf({"git", "-C", source_tree, "status", "--porcelain"}).empty();
+    environment.git_dirty = !OutputOf({"git", "-C", source_tree, "status", "--porcelain"}).empty();
   }
   AddPackageVersions(environment);
   return environment;

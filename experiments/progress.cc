@@ -24,9 +24,8 @@ std::string FormatDuration(double seconds) {
 }
 
 std::string FormatProgress(const ProgressState& state) {
-  std::string line =
-      absl::StrFormat("run %d/%d  %s %s r%d", state.run, state.runs, state.strategy, state.model,
-                      state.repetition);
+  std::string line = absl::StrFormat("run %d/%d  %s %s r%d", state.run, state.runs, state.strategy,
+                                     state.model, state.repetition);
   if (state.phase == "train") {
     absl::StrAppendFormat(&line, "  step %d/%d", state.step, state.total_steps);
     if (state.samples_per_second > 0) {
@@ -127,8 +126,8 @@ double ProgressPrinter::LeftSeconds() const {
   if (ended > 0) {
     per_run_s = finished_s_ / ended;
   } else if (state_.phase == "train" && state_.step > state_.total_steps / 10) {
-    per_run_s = running_s * static_cast<double>(state_.total_steps) /
-                static_cast<double>(state_.step);
+    per_run_s =
+        running_s * static_cast<double>(state_.total_steps) / static_cast<double>(state_.step);
   }
   if (per_run_s < 0) return -1;
   return std::max(per_run_s - running_s, 0.0) + per_run_s * (state_.runs - state_.run);

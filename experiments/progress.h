@@ -17,7 +17,7 @@ namespace crossover::experiments {
 
 // What is shown of a run under way.
 struct ProgressState {
-  int run = 0;    // from 1
+  int run = 0;  // from 1
   int runs = 0;
   std::string strategy;
   std::string model;

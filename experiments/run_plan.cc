@@ -10,9 +10,8 @@ namespace {
 absl::StatusOr<proto::Job> JobUnder(const proto::Job& job, proto::Strategy::Name strategy) {
   proto::Job under = job;
   under.set_strategy(strategy);
-  RETURN_IF_ERROR(Annotate(
-      ValidateJob(under),
-      absl::StrCat("job \"", job.name(), "\" under ", StrategyName(strategy), ": ")));
+  RETURN_IF_ERROR(Annotate(ValidateJob(under), absl::StrCat("job \"", job.name(), "\" under ",
+                                                            StrategyName(strategy), ": ")));
   return WithDefaults(under);
 }
 
@@ -50,9 +49,9 @@ absl::StatusOr<std::vector<PlannedRun>> PlanRuns(const std::vector<proto::Job>& 
         run.index = static_cast<int>(runs.size());
         run.repetition = repetition;
         ASSIGN_OR_RETURN(run.job, JobUnder(job, strategies[(i + repetition) % strategies.size()]));
-        run.name = absl::StrFormat("%03d-%s-%s-r%d", run.index + 1,
-                                   StrategyName(run.job.strategy()),
-                                   proto::Model::Name_Name(run.job.model()), repetition + 1);
+        run.name =
+            absl::StrFormat("%03d-%s-%s-r%d", run.index + 1, StrategyName(run.job.strategy()),
+                            proto::Model::Name_Name(run.job.model()), repetition + 1);
         runs.push_back(std::move(run));
       }
     }

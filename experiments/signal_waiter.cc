@@ -15,11 +15,12 @@ SignalWaiter::SignalWaiter() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-int SignalWaiter::Wait(double seconds) const {
+int SignalWaiter::Wait(double seconds) {
   timespec limit;
   limit.tv_sec = static_cast<time_t>(seconds);
   limit.tv_nsec = static_cast<long>((seconds - static_cast<double>(limit.tv_sec)) * 1e9);
   const int signal = sigtimedwait(&signals_, nullptr, &limit);
+  if (signal == SIGINT || signal == SIGTERM) ended_by_ = signal;
   return signal > 0 ? signal : 0;
 }
 

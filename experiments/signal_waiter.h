@@ -12,10 +12,13 @@ class SignalWaiter {
  public:
   SignalWaiter();
   // Blocks until one of the signals comes (returned) or the time is over (0).
-  int Wait(double seconds) const;
+  int Wait(double seconds);
+  // The last SIGINT or SIGTERM that Wait returned, or 0.
+  int ended_by() const { return ended_by_; }
 
  private:
   sigset_t signals_;
+  int ended_by_ = 0;
 };
 
 }  // namespace crossover::experiments

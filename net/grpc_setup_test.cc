@@ -15,7 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "net/address.h"
+#include "net/thread_handover.h"
 
 namespace crossover::net {
 namespace {
@@ -23,32 +23,46 @@ namespace {
 // Answers members of the run with what they sent, and others with why not.
 class EchoService : public grpc::CallbackGenericService {
  public:
-  explicit EchoService(const Identity& ours) : ours_(ours) {}
+  explicit EchoService(const Identity& ours) : ours_(ours) { HandOver(this); }
 
  private:
   class Echo : public grpc::ServerGenericBidiReactor {
    public:
-    Echo() { StartRead(&message_); }
+    Echo() {
+      HandOver(this);
+      StartRead(&message_);
+    }
     void OnReadDone(bool ok) override {
+      TakeOver(this);
       if (ok) {
         StartWriteAndFinish(&message_, grpc::WriteOptions(), grpc::Status::OK);
       } else {
         Finish(grpc::Status(grpc::StatusCode::INTERNAL, "nothing was sent"));
       }
     }
-    void OnDone() override { delete this; }
+    void OnDone() override {
+      TakeOver(this);
+      delete this;
+    }
 
    private:
     grpc::ByteBuffer message_;
   };
   class Refusal : public grpc::ServerGenericBidiReactor {
    public:
-    explicit Refusal(const absl::Status& status) { Finish(ToGrpc(status)); }
-    void OnDone() override { delete this; }
+    explicit Refusal(const absl::Status& status) {
+      HandOver(this);
+      Finish(ToGrpc(status));
+    }
+    void OnDone() override {
+      TakeOver(this);
+      delete this;
+    }
   };
 
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
+    TakeOver(this);
     const absl::StatusOr<Identity> caller = CallerIdentity(ours_, *context);
     if (!caller.ok()) return new Refusal(caller.status());
     return new Echo();
@@ -83,8 +97,12 @@ class GrpcSetupTest : public testing::Test {
     const grpc::ByteBuffer request(&slice, 1);
     grpc::ByteBuffer response;
     std::promise<grpc::Status> done;
+    HandOver(&done);
     stub.UnaryCall(&context, "/test/Echo", grpc::StubOptions(), &request, &response,
-                   [&done](grpc::Status status) { done.set_value(std::move(status)); });
+                   [&done](grpc::Status status) {
+                     TakeOver(&done);
+                     done.set_value(std::move(status));
+                   });
     const absl::Status status = FromGrpc(done.get_future().get());
     if (status.ok()) {
       EXPECT_EQ(response.Length(), payload.size());

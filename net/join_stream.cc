@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "net/grpc_setup.h"
+#include "net/thread_handover.h"
 
 namespace crossover::net {
 namespace {
@@ -27,6 +28,7 @@ void JoinStream::Start() {
     started_ = true;
     holding_ = true;
   }
+  HandOver(this);
   stub_->async()->Join(&context_, this);
   AddHold();
   StartRead(&incoming_);
@@ -76,6 +78,7 @@ bool JoinStream::TakeHold() {
 }
 
 void JoinStream::OnReadDone(bool ok) {
+  TakeOver(this);
   if (ok) {
     handlers_.on_message(incoming_);
     StartRead(&incoming_);
@@ -91,6 +94,7 @@ void JoinStream::OnReadDone(bool ok) {
 }
 
 void JoinStream::OnWriteDone(bool ok) {
+  TakeOver(this);
   bool write_on = false;
   bool remove_hold = false;
   {
@@ -109,6 +113,7 @@ void JoinStream::OnWriteDone(bool ok) {
 }
 
 void JoinStream::OnDone(const grpc::Status& status) {
+  TakeOver(this);
   handlers_.on_end(FromGrpc(status));
   // Under the mutex, so that the destructor cannot be over before the notification is.
   std::lock_guard lock(mutex_);

@@ -18,6 +18,7 @@
 #include "core/check.h"
 #include "core/status.h"
 #include "net/grpc_setup.h"
+#include "net/thread_handover.h"
 #include "proto/rendezvous.grpc.pb.h"
 
 namespace crossover::net {
@@ -44,8 +45,14 @@ std::chrono::duration<double> Seconds(double seconds) {
 // A call that is answered with an error and nothing else.
 class RefusedCall final : public Reactor {
  public:
-  explicit RefusedCall(const absl::Status& status) { Finish(ToGrpc(status)); }
-  void OnDone() override { delete this; }
+  explicit RefusedCall(const absl::Status& status) {
+    HandOver(this);
+    Finish(ToGrpc(status));
+  }
+  void OnDone() override {
+    TakeOver(this);
+    delete this;
+  }
 };
 
 }  // namespace
@@ -117,9 +124,18 @@ class RendezvousServer::Impl::Stream final : public Reactor {
  public:
   Stream(Impl& impl, Membership::StreamId id, grpc::CallbackServerContext* context)
       : id(id), context(context), impl_(impl) {}
-  void OnReadDone(bool ok) override { impl_.OnReadDone(*this, ok); }
-  void OnWriteDone(bool ok) override { impl_.OnWriteDone(*this, ok); }
-  void OnDone() override { impl_.OnDone(*this); }
+  void OnReadDone(bool ok) override {
+    TakeOver(this);
+    impl_.OnReadDone(*this, ok);
+  }
+  void OnWriteDone(bool ok) override {
+    TakeOver(this);
+    impl_.OnWriteDone(*this, ok);
+  }
+  void OnDone() override {
+    TakeOver(this);
+    impl_.OnDone(*this);
+  }
 
   const Membership::StreamId id;
   grpc::CallbackServerContext* const context;
@@ -143,6 +159,7 @@ RendezvousServer::Impl::Impl(const Options& options, const Clock& clock)
                   clock.NowNs()) {}
 
 absl::Status RendezvousServer::Impl::Listen() {
+  HandOver(this);
   absl::StatusOr<RunningServer> running = StartServer(
       options_.address, [this](grpc::ServerBuilder& builder) { builder.RegisterService(this); });
   RETURN_IF_ERROR(Annotate(running.status(), "rendezvous: "));
@@ -174,6 +191,7 @@ RendezvousServer::Impl::~Impl() {
 }
 
 Reactor* RendezvousServer::Impl::Join(grpc::CallbackServerContext* context) {
+  TakeOver(this);
   const absl::StatusOr<Identity> caller = CallerIdentity(options_.identity, *context);
   if (!caller.ok()) return new RefusedCall(caller.status());
   const std::string peer = PeerAddress(*context);
@@ -187,6 +205,7 @@ Reactor* RendezvousServer::Impl::Join(grpc::CallbackServerContext* context) {
         absl::StrCat("the rendezvous at ", options_.address, " takes no more calls")));
   }
   Stream* const stream = new Stream(*this, next_stream_++, context);
+  HandOver(stream);
   streams_.emplace(stream->id, stream);
   membership_.OnOpen(stream->id, *caller, peer, clock_.NowNs());
   starts = Deliver();

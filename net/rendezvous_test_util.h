@@ -2,6 +2,7 @@
 #ifndef CROSSOVER_NET_RENDEZVOUS_TEST_UTIL_H_
 #define CROSSOVER_NET_RENDEZVOUS_TEST_UTIL_H_
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -52,6 +53,18 @@ class AbortWatch {
 };
 
 using Client = std::unique_ptr<RendezvousClient>;
+
+// The system's clock, which can be put forward. Waits that are under way do not notice.
+class ForwardClock final : public Clock {
+ public:
+  int64_t NowNs() const override { return system_.NowNs() + forward_ns_; }
+  void SleepNs(int64_t duration_ns) override { system_.SleepNs(duration_ns); }
+  void Forward(double seconds) { forward_ns_ += static_cast<int64_t>(seconds * 1e9); }
+
+ private:
+  SystemClock system_;
+  std::atomic<int64_t> forward_ns_ = 0;
+};
 
 class RendezvousTest : public testing::Test {
  protected:
@@ -132,7 +145,7 @@ class RendezvousTest : public testing::Test {
     return true;
   }
 
-  SystemClock clock_;
+  ForwardClock clock_;
   Identity identity_;
   std::unique_ptr<RendezvousServer> server_;
   std::vector<std::unique_ptr<AbortWatch>> watches_;

@@ -74,7 +74,9 @@ class TcpEndpoint final : public Endpoint {
     CROSSOVER_CHECK(!why.ok(), "an abort has a reason");
     {
       const std::lock_guard lock(mutex_);
-      if (aborted_.ok()) aborted_ = why;
+      // A copy that shares nothing with the caller's: Abseil counts references where TSan
+      // cannot see it.
+      if (aborted_.ok()) aborted_ = absl::Status(why.code(), why.message());
     }
     const uint64_t one = 1;
     // The only failure possible is a full counter, and then the descriptor is readable.

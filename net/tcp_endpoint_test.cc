@@ -30,7 +30,7 @@ using Bytes = std::vector<std::byte>;
 // Nobody gets there unless a test shortens it.
 constexpr double kSilenceS = 60;
 // More than the kernel buffers of a connection take.
-constexpr size_t kLargeBytes = 24 << 20;
+constexpr size_t kLargeBytes = 12 << 20;
 const MessageTag kTag{.operation = 3, .sequence = 17, .total_bytes = 4096};
 
 absl::Status SendTo(Endpoint& endpoint, int peer, const Bytes& data) {

@@ -25,9 +25,7 @@ INSTANTIATE_TEST_SUITE_P(All, Accuracy,
                          testing::Values(proto::Strategy::single, proto::Strategy::ps_sync,
                                          proto::Strategy::allreduce_ring,
                                          proto::Strategy::local_sgd),
-                         [](const auto& info) {
-                           return proto::Strategy::Name_Name(info.param);
-                         });
+                         [](const auto& info) { return proto::Strategy::Name_Name(info.param); });
 
 }  // namespace
 }  // namespace crossover::tests

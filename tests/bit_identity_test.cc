@@ -29,8 +29,7 @@ std::vector<float> ParametersOf(const proto::Job& job, const std::string& name) 
   return outcome->parameters.front();
 }
 
-class BitIdentity
-    : public testing::TestWithParam<std::tuple<int, proto::OptimizerKind::Name>> {};
+class BitIdentity : public testing::TestWithParam<std::tuple<int, proto::OptimizerKind::Name>> {};
 
 TEST_P(BitIdentity, SingleServersAndAllReduceAgree) {
   const auto [workers, optimizer] = GetParam();
@@ -55,15 +54,16 @@ TEST_P(BitIdentity, SingleServersAndAllReduceAgree) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, BitIdentity,
-    testing::Combine(testing::Values(1, 2, 3, 4),
-                     testing::Values(proto::OptimizerKind::sgd, proto::OptimizerKind::nesterov,
-                                     proto::OptimizerKind::adam)),
-    [](const auto& info) {
-      return absl::StrCat(proto::OptimizerKind::Name_Name(std::get<1>(info.param)), "_",
-                          std::get<0>(info.param), "_workers");
-    });
+INSTANTIATE_TEST_SUITE_P(All, BitIdentity,
+                         testing::Combine(testing::Values(1, 2, 3, 4),
+                                          testing::Values(proto::OptimizerKind::sgd,
+                                                          proto::OptimizerKind::nesterov,
+                                                          proto::OptimizerKind::adam)),
+                         [](const auto& info) {
+                           return absl::StrCat(
+                               proto::OptimizerKind::Name_Name(std::get<1>(info.param)), "_",
+                               std::get<0>(info.param), "_workers");
+                         });
 
 // With another seed the parameters differ: equality above is not that of constants.
 TEST(BitIdentity, AnotherSeedGivesOtherParameters) {

@@ -52,8 +52,7 @@ class TakenPort {
 class ByHand : public testing::Test {
  protected:
   ByHand() {
-    const std::string name =
-        testing::UnitTest::GetInstance()->current_test_info()->name();
+    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
     directory_ = absl::StrCat(testing::TempDir(), "/by-hand-", name);
     EXPECT_TRUE(os::MakeDirectory(directory_).ok());
     EXPECT_TRUE(os::WriteFile(directory_ + "/token", "0123456789abcdef0123456789abcdef\n").ok());
@@ -75,8 +74,7 @@ class ByHand : public testing::Test {
   Running& Start(const std::string& binary, int rank, std::vector<std::string> more = {}) {
     EXPECT_TRUE(os::WriteFile(directory_ + "/job.textproto", PrintJob(job_)).ok());
     const std::string log = absl::StrCat(directory_, "/", running_.size(), ".log");
-    std::vector<std::string> arguments = {binary,
-                                          absl::StrCat("--rank=", rank),
+    std::vector<std::string> arguments = {binary, absl::StrCat("--rank=", rank),
                                           absl::StrCat("--rendezvous=", rendezvous_),
                                           absl::StrCat("--token_file=", directory_, "/token"),
                                           absl::StrCat("--job=", directory_, "/job.textproto")};
@@ -105,7 +103,7 @@ class ByHand : public testing::Test {
   }
   std::string Log(const Running& running) { return os::ReadFile(running.log_path).value_or(""); }
 
-  const experiments::SignalWaiter signals_;
+  experiments::SignalWaiter signals_;
   const SystemClock clock_;
   std::string directory_;
   std::string rendezvous_;

@@ -100,7 +100,7 @@ absl::StatusOr<Outcome> RunJobWith(
   options.save_parameters = true;
   adjust(options);
   RETURN_IF_ERROR(os::MakeDirectory(options.directory));
-  const experiments::SignalWaiter signals;
+  experiments::SignalWaiter signals;
   const SystemClock clock;
   Outcome outcome;
   ASSIGN_OR_RETURN(outcome.reports, experiments::RunCluster(options, signals, clock));

@@ -34,9 +34,8 @@ struct Outcome {
 absl::StatusOr<Outcome> RunJob(const proto::Job& job, const std::string& name);
 
 // The same with the launcher's options adjusted (hooks, for example).
-absl::StatusOr<Outcome> RunJobWith(
-    const proto::Job& job, const std::string& name,
-    const std::function<void(experiments::ClusterOptions&)>& adjust);
+absl::StatusOr<Outcome> RunJobWith(const proto::Job& job, const std::string& name,
+                                   const std::function<void(experiments::ClusterOptions&)>& adjust);
 
 // Whether a process of this id exists (a zombie does not count).
 bool IsRunning(int pid);

@@ -35,7 +35,8 @@ class Links {
     // Asked while connecting; an error (the run was aborted) ends it.
     std::function<absl::Status()> cancelled;
   };
-  // Connects to everyone the job needs. Blocks, at most deadlines.join_s. `timeline` outlives the links.
+  // Connects to everyone the job needs. Blocks, at most deadlines.join_s. `timeline` outlives the
+  // links.
   static absl::StatusOr<std::unique_ptr<Links>> Open(Options options, Timeline& timeline);
 
   // Null where the job does not use them.

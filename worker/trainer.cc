@@ -80,10 +80,10 @@ double Trainer::ComputeShard(BatchLoader& shard, int64_t step, bool announce) {
   for (const MicroBatch& micro : micro_batches) {
     // Gradients are final, and so may travel, only in the last micro-batch.
     const bool last = &micro == &micro_batches.back();
-    loss += micro.weight * model_.ForwardBackward(
-                               micro.batch, micro.weight,
-                               announce && last ? std::function<void(int)>(announce_bucket)
-                                                : std::function<void(int)>(ignore));
+    loss += micro.weight * model_.ForwardBackward(micro.batch, micro.weight,
+                                                  announce && last
+                                                      ? std::function<void(int)>(announce_bucket)
+                                                      : std::function<void(int)>(ignore));
   }
   SlowDown(clock_.NowNs() - start_ns);
   return loss;
@@ -96,8 +96,7 @@ void Trainer::AnnounceRest() {
 void Trainer::SlowDown(int64_t compute_ns) {
   const proto::Straggler& straggler = options_.job.straggler();
   if (straggler.rank() != options_.rank) return;
-  clock_.SleepNs(static_cast<int64_t>(static_cast<double>(compute_ns) *
-                                      (straggler.factor() - 1)));
+  clock_.SleepNs(static_cast<int64_t>(static_cast<double>(compute_ns) * (straggler.factor() - 1)));
 }
 
 bool Trainer::SnapshotDue(int64_t step) const {

@@ -107,10 +107,11 @@ class TrainerTest : public testing::Test {
                      .rank = ranks.front(),
                      .shards = shards,
                      .keep_snapshots = keep_snapshots,
-                     .after_step = [this](int64_t, int64_t samples, double) {
-                       samples_ += samples;
-                       return after_step_;
-                     }},
+                     .after_step =
+                         [this](int64_t, int64_t samples, double) {
+                           samples_ += samples;
+                           return after_step_;
+                         }},
                     model_, strategy_, timeline_, clock_);
     return trainer.Run();
   }

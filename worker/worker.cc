@@ -29,6 +29,20 @@ std::vector<int> ShardsOf(const proto::Job& job, int rank) {
   return all;
 }
 
+std::vector<std::unique_ptr<BatchLoader>> MakeLoaders(const proto::Job& job, int rank,
+                                                      const Dataset& train, const StepPlan& plan) {
+  std::vector<std::unique_ptr<BatchLoader>> loaders;
+  for (const int shard : ShardsOf(job, rank)) {
+    const BatchLoader::Options options = {.seed = job.seed(),
+                                          .accumulation = job.accumulation(),
+                                          .drop_last = job.drop_last(),
+                                          .rank = shard,
+                                          .ranks = job.workers()};
+    loaders.push_back(std::make_unique<BatchLoader>(train, plan, options, EpochPermutation));
+  }
+  return loaders;
+}
+
 }  // namespace
 
 Worker::Worker(WorkerOptions options, Clock& clock)
@@ -75,8 +89,8 @@ absl::Status Worker::Join() {
     ASSIGN_OR_RETURN(hosted_rendezvous_, net::RendezvousServer::Start(host, clock_));
   }
   net::RendezvousClient::Options member;
-  member.address = hosted_rendezvous_ != nullptr ? hosted_rendezvous_->address()
-                                                 : options_.rendezvous_address;
+  member.address =
+      hosted_rendezvous_ != nullptr ? hosted_rendezvous_->address() : options_.rendezvous_address;
   member.identity = identity_;
   member.join_s = job.deadlines().join_s();
   member.loss_s = job.deadlines().loss_s();
@@ -86,9 +100,8 @@ absl::Status Worker::Join() {
     member.data_address = listener_->address();
   }
   ASSIGN_OR_RETURN(rendezvous_,
-                   net::RendezvousClient::Join(member, clock_, [this](const absl::Status& why) {
-                     OnAbort(why);
-                   }));
+                   net::RendezvousClient::Join(member, clock_,
+                                               [this](const absl::Status& why) { OnAbort(why); }));
   std::lock_guard lock(mutex_);
   member_ = rendezvous_.get();
   return absl::OkStatus();
@@ -128,32 +141,22 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
   const proto::Job& job = options_.job;
   const LearningRateSchedule learning_rate(job.learning_rate(), job.global_batch(),
                                            plan.total_steps);
-  const std::unique_ptr<Strategy> strategy = MakeStrategy(
-      {.job = job,
-       .buckets = buckets,
-       .learning_rate = learning_rate,
-       .timeline = timeline_,
-       .parameters = model.parameters(),
-       .gradients = model.gradients(),
-       .rank = options_.rank,
-       .contributors = job.workers(),
-       .collective = links.collective(),
-       .servers = links.servers(),
-       .barrier = [this](const char* name) { return rendezvous_->Barrier(name); }});
-  std::vector<std::unique_ptr<BatchLoader>> loaders;
+  const std::unique_ptr<Strategy> strategy =
+      MakeStrategy({.job = job,
+                    .buckets = buckets,
+                    .learning_rate = learning_rate,
+                    .timeline = timeline_,
+                    .parameters = model.parameters(),
+                    .gradients = model.gradients(),
+                    .rank = options_.rank,
+                    .contributors = job.workers(),
+                    .collective = links.collective(),
+                    .servers = links.servers(),
+                    .barrier = [this](const char* name) { return rendezvous_->Barrier(name); }});
+  const std::vector<std::unique_ptr<BatchLoader>> loaders =
+      MakeLoaders(job, options_.rank, data.train, plan);
   std::vector<BatchLoader*> shards;
-  for (const int shard : ShardsOf(job, options_.rank)) {
-    loaders.push_back(std::make_unique<BatchLoader>(data.train, plan,
-                                                    BatchLoader::Options{
-                                                        .seed = job.seed(),
-                                                        .accumulation = job.accumulation(),
-                                                        .drop_last = job.drop_last(),
-                                                        .rank = shard,
-                                                        .ranks = job.workers(),
-                                                    },
-                                                    EpochPermutation));
-    shards.push_back(loaders.back().get());
-  }
+  for (const auto& loader : loaders) shards.push_back(loader.get());
   timeline_.KeepSpansOf(PicturedSteps(job, plan));
   int64_t samples_done = 0;
   Trainer trainer({.job = job,
@@ -172,35 +175,42 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
   RETURN_IF_ERROR(strategy->Start());
   RETURN_IF_ERROR(rendezvous_->Barrier("start"));
 
-  const net::WireBytes wire_before = net::CountWireBytes();
-  ASSIGN_OR_RETURN(TrainingResult training, trainer.Run());
-  const net::WireBytes wire_after = net::CountWireBytes();
+  Trained trained;
+  trained.wire_before = net::CountWireBytes();
+  ASSIGN_OR_RETURN(trained.training, trainer.Run());
+  trained.wire_after = net::CountWireBytes();
   RETURN_IF_ERROR(strategy->Finish());
-  const int64_t finished_ns = clock_.NowNs();
-
+  trained.finished_ns = clock_.NowNs();
+  trained.counters = strategy->counters();
   rendezvous_->SetStatus(plan.total_steps - 1, "evaluate", samples_done, 0);
+  return WriteResults(trained, data.test, plan, model);
+}
+
+absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, const StepPlan& plan,
+                                  Model& model) {
   std::vector<proto::Evaluation> evaluations;
   if (options_.rank == 0) {
-    ASSIGN_OR_RETURN(evaluations,
-                     EvaluateAll(job, plan, training, finished_ns - training.start_ns, data.test,
-                                 model, [this] { return aborted(); }));
+    ASSIGN_OR_RETURN(evaluations, EvaluateAll(options_.job, plan, trained.training,
+                                              trained.finished_ns - trained.training.start_ns, test,
+                                              model, [this] { return aborted(); }));
   }
   if (!options_.parameters_path.empty()) {
     RETURN_IF_ERROR(WriteParameters(model.parameters().host(), options_.parameters_path));
   }
   if (options_.report_path.empty()) return absl::OkStatus();
-  return WriteWorkerReport({.rank = options_.rank,
-                            .data_address = rendezvous_->roster().workers[options_.rank].data_address,
-                            .clock_offset = rendezvous_->clock_offset(),
-                            .timeline = timeline_,
-                            .training = training,
-                            .evaluations = evaluations,
-                            .counters = strategy->counters(),
-                            .wire_before = wire_before,
-                            .wire_after = wire_after,
-                            .parameters = model.parameters().host(),
-                            .blas_library = BlasLibraryPath()},
-                           options_.report_path);
+  return WriteWorkerReport(
+      {.rank = options_.rank,
+       .data_address = rendezvous_->roster().workers[options_.rank].data_address,
+       .clock_offset = rendezvous_->clock_offset(),
+       .timeline = timeline_,
+       .training = trained.training,
+       .evaluations = evaluations,
+       .counters = trained.counters,
+       .wire_before = trained.wire_before,
+       .wire_after = trained.wire_after,
+       .parameters = model.parameters().host(),
+       .blas_library = BlasLibraryPath()},
+      options_.report_path);
 }
 
 absl::Status Worker::Leave() {

@@ -9,9 +9,11 @@
 
 #include "absl/status/status.h"
 #include "core/clock.h"
+#include "core/strategy.h"
 #include "core/timeline.h"
 #include "net/rendezvous_client.h"
 #include "net/rendezvous_server.h"
+#include "net/wire_bytes.h"
 #include "proto/job.pb.h"
 #include "worker/links.h"
 #include "worker/trainer.h"
@@ -56,6 +58,16 @@ class Worker {
   absl::Status Train();
   absl::Status TrainOver(Links& links, const TrainTest& data, const StepPlan& plan, Model& model,
                          const BucketPlan& buckets);
+  // What the training loop leaves behind.
+  struct Trained {
+    TrainingResult training;
+    int64_t finished_ns = 0;  // the strategy has finished too
+    StrategyCounters counters;
+    net::WireBytes wire_before;  // of the training loop
+    net::WireBytes wire_after;
+  };
+  absl::Status WriteResults(const Trained& trained, const Dataset& test, const StepPlan& plan,
+                            Model& model);
   absl::Status Leave();
   // The cause of `status` as the rendezvous knows it, if it learns of one soon.
   absl::Status CauseOf(const absl::Status& status);

@@ -35,9 +35,10 @@ struct Arguments {
 };
 
 FlagSet MakeFlags(Arguments& arguments) {
-  FlagSet flags("worker --rank=R --rendezvous=HOST:PORT --token_file=FILE [flags]",
-                "Trains as one rank of a run. Every process of the run gets the same job, token and "
-                "rendezvous.");
+  FlagSet flags(
+      "worker --rank=R --rendezvous=HOST:PORT --token_file=FILE [flags]",
+      "Trains as one rank of a run. Every process of the run gets the same job, token and "
+      "rendezvous.");
   flags.BeginGroup("The run");
   flags.Add({"rank", "this worker's rank, from 0", "0", SetWhole(&arguments.rank, 0, 1023)});
   flags.Add({"rendezvous", "where the processes meet; worker 0 listens there", "",
@@ -77,15 +78,15 @@ absl::StatusOr<WorkerOptions> MakeOptions(const Arguments& arguments, const prot
   options.job = job;
   options.rank = static_cast<int>(arguments.rank);
   if (options.rank >= WorkerProcesses(job)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--rank=", options.rank, ": the job has ", WorkerProcesses(job),
-        " worker processes; allowed: 0 to ", WorkerProcesses(job) - 1));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--rank=", options.rank, ": the job has ", WorkerProcesses(job),
+                     " worker processes; allowed: 0 to ", WorkerProcesses(job) - 1));
   }
   RETURN_IF_ERROR(Annotate(net::ParseHostPort(arguments.rendezvous).status(), "--rendezvous: "));
   options.rendezvous_address = arguments.rendezvous;
   if (arguments.rendezvous_host != "rank0" && arguments.rendezvous_host != "launcher") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--rendezvous_host=", arguments.rendezvous_host, ": allowed: rank0, launcher"));
+    return absl::InvalidArgumentError(absl::StrCat("--rendezvous_host=", arguments.rendezvous_host,
+                                                   ": allowed: rank0, launcher"));
   }
   options.hosts_rendezvous = arguments.rendezvous_host == "rank0" && options.rank == 0;
   ASSIGN_OR_RETURN(options.token, net::ReadTokenFile(os::ResolveUserPath(arguments.token_path)));

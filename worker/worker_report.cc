@@ -92,8 +92,8 @@ absl::Status WriteWorkerReport(const WorkerReportInputs& inputs, const std::stri
 
 absl::Status WriteParameters(std::span<const float> parameters, const std::string& path) {
   const auto bytes = std::as_bytes(parameters);
-  return os::WriteFile(
-      path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  return os::WriteFile(path,
+                       std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 }  // namespace crossover::worker

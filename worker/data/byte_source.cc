@@ -19,7 +19,7 @@
 namespace crossover::worker {
 namespace {
 
-constexpr size_t kBufferBytes = 64 * 1024;
+constexpr size_t kBufferBytes = size_t{64} * 1024;
 constexpr int64_t kDeflateRatioMax = 1032;
 // zlib: a window of 15 bits; 16 more ask for gzip's header and checksum.
 constexpr int kGzipWindowBits = 15 + 16;

@@ -17,7 +17,7 @@ namespace crossover::worker {
 namespace {
 
 constexpr DataShape kShape = {.channels = 3, .height = 32, .width = 32, .classes = 10};
-constexpr int64_t kImageBytes = 3 * 32 * 32;
+constexpr int64_t kImageBytes = int64_t{3} * 32 * 32;
 constexpr int64_t kRecordBytes = 1 + kImageBytes;
 
 struct RecordFile {

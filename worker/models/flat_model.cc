@@ -17,7 +17,7 @@ constexpr size_t kAlignmentBytes = 64;
 // Evaluation's activations of resnet18 take about 1 MB a sample.
 constexpr int64_t kEvaluationBatch = 250;
 
-using variable_list = std::vector<torch::autograd::Variable>;
+using VariableList = std::vector<torch::autograd::Variable>;
 
 struct FreeDeleter {
   void operator()(float* p) const { std::free(p); }
@@ -137,7 +137,7 @@ class FlatModel final : public Model {
     // tensor holds it weakly and a new one would lack the hook.
     accumulators_.push_back(torch::autograd::impl::grad_accumulator(tensor));
     accumulators_.back()->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
-        [this, index](const variable_list& outputs, const variable_list&) {
+        [this, index](const VariableList& outputs, const VariableList&) {
           GradientAccumulated(index);
           return outputs;
         }));

@@ -17,7 +17,7 @@ namespace crossover::worker {
 // order of the forward pass; the flat layout is the reverse of it.
 class Classifier : public torch::nn::Module {
  public:
-  virtual torch::Tensor forward(torch::Tensor images) = 0;
+  virtual torch::Tensor forward(const torch::Tensor& images) = 0;
 };
 
 std::unique_ptr<Model> MakeFlatModel(std::shared_ptr<Classifier> classifier,

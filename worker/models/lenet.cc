@@ -17,7 +17,7 @@ class Lenet final : public Classifier {
         dense2_(register_module("dense2", torch::nn::Linear(120, 84))),
         output_(register_module("output", torch::nn::Linear(84, shape.classes))) {}
 
-  torch::Tensor forward(torch::Tensor images) override {
+  torch::Tensor forward(const torch::Tensor& images) override {
     torch::Tensor x = torch::max_pool2d(torch::relu(conv1_(images)), 2);
     x = torch::max_pool2d(torch::relu(conv2_(x)), 2).flatten(1);
     return output_(torch::relu(dense2_(torch::relu(dense1_(x)))));

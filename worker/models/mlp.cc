@@ -12,7 +12,7 @@ class Mlp final : public Classifier {
       : hidden_(register_module("hidden", torch::nn::Linear(shape.pixels(), kHidden))),
         output_(register_module("output", torch::nn::Linear(kHidden, shape.classes))) {}
 
-  torch::Tensor forward(torch::Tensor images) override {
+  torch::Tensor forward(const torch::Tensor& images) override {
     return output_(torch::relu(hidden_(images.flatten(1))));
   }
 

@@ -26,7 +26,7 @@ class BasicBlock final : public torch::nn::Module {
                                                                   torch::nn::BatchNorm2d(out)));
   }
 
-  torch::Tensor forward(torch::Tensor x) {
+  torch::Tensor forward(const torch::Tensor& x) {
     torch::Tensor y = torch::relu(norm1_(conv1_(x)));
     y = norm2_(conv2_(y));
     return torch::relu(y + (shortcut_.is_empty() ? x : shortcut_->forward(x)));
@@ -55,7 +55,7 @@ class Resnet18 final : public Classifier {
     output_ = register_module("output", torch::nn::Linear(512, shape.classes));
   }
 
-  torch::Tensor forward(torch::Tensor images) override {
+  torch::Tensor forward(const torch::Tensor& images) override {
     const torch::Tensor x = blocks_->forward(torch::relu(norm_(conv_(images))));
     return output_(x.mean({2, 3}));
   }

@@ -35,8 +35,8 @@ void AllReduceStrategy::BeginStep(int64_t step) {
 
 void AllReduceStrategy::BucketReady(int bucket) {
   if (thread_ == nullptr) return;
-  task_of_bucket_[bucket] = thread_->Queue(
-      [this, bucket] { return ReduceBucket(context_.buckets.buckets[bucket]); });
+  task_of_bucket_[bucket] =
+      thread_->Queue([this, bucket] { return ReduceBucket(context_.buckets.buckets[bucket]); });
 }
 
 absl::Status AllReduceStrategy::ReduceBucket(const Bucket& bucket) {

@@ -38,7 +38,7 @@ class AllReduceStrategy final : public Strategy {
   int64_t step_ = 0;
   int64_t steps_done_ = 0;
   allreduce::CollectiveCounters at_start_;
-  std::vector<int64_t> task_of_bucket_;  // of this step, -1 until ready
+  std::vector<int64_t> task_of_bucket_;          // of this step, -1 until ready
   std::unique_ptr<CommunicationThread> thread_;  // null without a collective
 };
 

@@ -1,0 +1,244 @@
+// The compare binary as a user meets it: what it refuses, what it leaves behind, and
+// that nothing of it goes on running, whatever its end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "core/clock.h"
+#include "core/job.h"
+#include "experiments/child_process.h"
+#include "experiments/signal_waiter.h"
+#include "os/files.h"
+#include "tests/cluster_fixture.h"
+
+namespace crossover::tests {
+namespace {
+
+using experiments::ChildProcess;
+using experiments::ExitStatus;
+using testing::HasSubstr;
+using testing::Not;
+
+// Processes whose parent is `parent`.
+std::vector<int> ChildrenOf(int parent) {
+  std::vector<int> children;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    int pid = 0;
+    if (!absl::SimpleAtoi(entry.path().filename().string(), &pid)) continue;
+    std::ifstream stat(entry.path() / "stat");
+    std::string text;
+    std::getline(stat, text);
+    const size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos) continue;
+    std::istringstream rest(text.substr(name_end + 1));
+    char state = 0;
+    int ppid = 0;
+    rest >> state >> ppid;
+    if (ppid == parent && state != 'Z') children.push_back(pid);
+  }
+  return children;
+}
+
+class Compare : public testing::Test {
+ protected:
+  Compare() {
+    directory_ = absl::StrCat(testing::TempDir(), "/compare-",
+                              testing::UnitTest::GetInstance()->current_test_info()->name());
+    EXPECT_TRUE(os::MakeDirectory(directory_).ok());
+    job_ = SmallJob(MakeSmallData(1200));
+    job_.set_workers(2);
+    job_.set_servers(1);
+    job_.mutable_comparison()->set_repetitions(1);
+  }
+
+  ChildProcess Start(std::vector<std::string> arguments) {
+    EXPECT_TRUE(os::WriteFile(directory_ + "/job.textproto", PrintJob(job_)).ok());
+    arguments.insert(arguments.begin(), "experiments/compare");
+    arguments.push_back(directory_ + "/job.textproto");
+    auto child = ChildProcess::Start({.arguments = arguments,
+                                      .log_path = directory_ + "/log",
+                                      .environment = {{"BUILD_WORKING_DIRECTORY", directory_}}});
+    EXPECT_TRUE(child.ok()) << child.status();
+    return std::move(*child);
+  }
+  ExitStatus End(ChildProcess& child) {
+    const int64_t deadline_ns = clock_.NowNs() + int64_t{120'000'000'000};
+    while (clock_.NowNs() < deadline_ns) {
+      if (const auto ended = child.Poll()) return *ended;
+      signals_.Wait(0.1);
+    }
+    ADD_FAILURE() << "still running after two minutes: " << Log();
+    return {};
+  }
+  std::string Log() { return os::ReadFile(directory_ + "/log").value_or(""); }
+  std::vector<nlohmann::json> Results(const std::string& out = "out") {
+    std::vector<nlohmann::json> results;
+    std::istringstream lines(os::ReadFile(directory_ + "/" + out + "/results.jsonl").value_or(""));
+    for (std::string line; std::getline(lines, line);) {
+      results.push_back(nlohmann::json::parse(line));
+    }
+    return results;
+  }
+  // Until a second run is under way; the processes of that moment.
+  std::vector<int> ProcessesOfTheSecondRun(ChildProcess& compare) {
+    while (Results().empty() && !compare.Poll().has_value()) signals_.Wait(0.1);
+    std::vector<int> children;
+    while (children.size() < 2 && !compare.Poll().has_value()) {
+      signals_.Wait(0.2);
+      children = ChildrenOf(compare.pid());
+    }
+    return children;
+  }
+  // Whether all have gone within a few seconds.
+  bool AllGone(const std::vector<int>& pids) {
+    for (int i = 0; i < 50; ++i) {
+      bool running = false;
+      for (const int pid : pids) running = running || IsRunning(pid);
+      if (!running) return true;
+      signals_.Wait(0.1);
+    }
+    return false;
+  }
+
+  experiments::SignalWaiter signals_;
+  const SystemClock clock_;
+  std::string directory_;
+  proto::Job job_;
+};
+
+TEST_F(Compare, WritesOneLineARunAndTheReports) {
+  ChildProcess compare = Start({"--out=out"});
+  ASSERT_TRUE(End(compare).ok()) << Log();
+  const std::vector<nlohmann::json> results = Results();
+  ASSERT_EQ(results.size(), 6u);
+  std::set<std::string> strategies;
+  for (const nlohmann::json& result : results) {
+    strategies.insert(result["strategy"]);
+    for (const char* field : {"strategy",
+                              "workers",
+                              "servers",
+                              "repetition",
+                              "samples_per_second",
+                              "step_ms_median",
+                              "step_ms_p95",
+                              "communication_share",
+                              "hidden_ms",
+                              "exposed_ms",
+                              "wait_ms",
+                              "bytes_sent_per_step",
+                              "bytes_received_per_step",
+                              "wire_bytes_sent_per_step",
+                              "staleness",
+                              "test_accuracy",
+                              "time_to_target_s",
+                              "machine_seconds",
+                              "peak_rss_bytes",
+                              "resolved_job",
+                              "environment",
+                              "rerun_command"}) {
+      EXPECT_TRUE(result.contains(field)) << field << " in " << result["strategy"];
+    }
+    EXPECT_GT(result["samples_per_second"], 0);
+    EXPECT_GT(result["peak_rss_bytes"], 10 << 20);
+    EXPECT_THAT(std::string(result["environment"]["blas_library"]), HasSubstr("openblas-openmp"));
+    EXPECT_TRUE(ParseJob(std::string(result["resolved_job"]), "resolved_job").ok());
+  }
+  EXPECT_EQ(strategies.size(), 6u);
+  EXPECT_THAT(os::ReadFile(directory_ + "/out/report.md").value_or(""), HasSubstr("ps_ssp"));
+  EXPECT_THAT(os::ReadFile(directory_ + "/out/report.html").value_or(""), HasSubstr("</html>"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/out/runs/001-single-mlp-r1/token"));
+}
+
+TEST_F(Compare, DryRunStartsNothing) {
+  ChildProcess compare = Start({"--dry-run"});
+  ASSERT_TRUE(End(compare).ok()) << Log();
+  EXPECT_THAT(Log(), HasSubstr("Nothing was started."));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/results"));
+}
+
+TEST_F(Compare, RefusesAWrongFlagBeforeAnythingStarts) {
+  ChildProcess compare = Start({"--workers=0"});
+  EXPECT_EQ(End(compare).code, 1);
+  EXPECT_THAT(Log(), HasSubstr("workers"));
+  ChildProcess unknown = Start({"--optimizer.momentun=0.5"});
+  EXPECT_EQ(End(unknown).code, 1);
+  EXPECT_THAT(Log(), HasSubstr("optimizer.momentum"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/results"));
+}
+
+TEST_F(Compare, RefusesDamagedDataByNameBeforeAnythingStarts) {
+  const std::string data = directory_ + "/data";
+  std::filesystem::copy(MakeSmallData(1200), data);
+  std::filesystem::resize_file(data + "/train-images-idx3-ubyte", 1000);
+  job_.mutable_data()->set_path(data);
+  ChildProcess compare = Start({"--out=out"});
+  EXPECT_EQ(End(compare).code, 1);
+  EXPECT_THAT(Log(), HasSubstr("train-images-idx3-ubyte"));
+  EXPECT_THAT(Log(), HasSubstr("1000"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/out"));
+}
+
+TEST_F(Compare, RefusesAFolderThatHoldsResults) {
+  ASSERT_TRUE(os::MakeDirectory(directory_ + "/out").ok());
+  ASSERT_TRUE(os::WriteFile(directory_ + "/out/results.jsonl", "{}\n").ok());
+  ChildProcess compare = Start({"--out=out"});
+  EXPECT_EQ(End(compare).code, 1);
+  EXPECT_THAT(Log(), HasSubstr("not empty"));
+  EXPECT_EQ(os::ReadFile(directory_ + "/out/results.jsonl").value_or(""), "{}\n");
+}
+
+class Ending : public Compare, public testing::WithParamInterface<int> {};
+
+// A short run of one strategy first, then one that would take very long.
+TEST_P(Ending, TakesDownItsProcessesAndKeepsFinishedResults) {
+  job_.set_steps(4000);
+  job_.mutable_comparison()->add_strategies(proto::Strategy::ps_sync);
+  job_.mutable_comparison()->set_repetitions(50);
+  ChildProcess compare = Start({"--out=out"});
+  const std::vector<int> children = ProcessesOfTheSecondRun(compare);
+  ASSERT_GE(children.size(), 2u) << Log();
+  ASSERT_EQ(kill(compare.pid(), GetParam()), 0);
+  const ExitStatus ended = End(compare);
+  if (GetParam() == SIGKILL) {
+    EXPECT_EQ(ended.signal, SIGKILL);
+  } else {
+    EXPECT_EQ(ended.code, GetParam() == SIGINT ? 130 : 143) << Log();
+  }
+  EXPECT_TRUE(AllGone(children));
+  EXPECT_GE(Results().size(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(directory_ + "/out/report.html"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Ending, testing::Values(SIGINT, SIGTERM, SIGKILL),
+                         [](const auto& info) {
+                           return info.param == SIGINT    ? "CtrlC"
+                                  : info.param == SIGTERM ? "Sigterm"
+                                                          : "Killed";
+                         });
+
+TEST_F(Compare, AFailedRunKeepsTheOthersAndSaysWhy) {
+  job_.set_steps(4000);
+  job_.mutable_comparison()->add_strategies(proto::Strategy::ps_sync);
+  job_.mutable_comparison()->set_repetitions(50);
+  ChildProcess compare = Start({"--out=out"});
+  const std::vector<int> children = ProcessesOfTheSecondRun(compare);
+  ASSERT_GE(children.size(), 2u) << Log();
+  kill(children.front(), SIGKILL);
+  EXPECT_EQ(End(compare).code, 1);
+  EXPECT_TRUE(AllGone(children));
+  EXPECT_THAT(Log(), HasSubstr("killed by signal 9"));
+  const std::vector<nlohmann::json> results = Results();
+  ASSERT_GE(results.size(), 2u);
+  EXPECT_EQ(results.front()["failure"], "");
+  EXPECT_NE(results.back()["failure"], "");
+}
+
+}  // namespace
+}  // namespace crossover::tests
