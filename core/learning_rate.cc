@@ -45,4 +45,11 @@ double LearningRateSchedule::At(int64_t step) const {
   return peak_ / 2 * (1 + std::cos(std::numbers::pi * progress));
 }
 
+double PushRateFactor(const proto::Job& job) {
+  const bool update_per_push = job.strategy() == proto::Strategy::ps_ssp ||
+                               job.strategy() == proto::Strategy::ps_async;
+  const bool divided = job.ps().push_rate() == proto::ParameterServer::by_workers;
+  return update_per_push && divided ? 1.0 / job.workers() : 1.0;
+}
+
 }  // namespace crossover

@@ -31,6 +31,11 @@ class LearningRateSchedule {
   bool cosine_;
 };
 
+// What a server multiplies the rate with for one update: 1 where an update is made of
+// all workers' contributions; where each push is an update (ps_ssp, ps_async), what
+// job.ps.push_rate says. `job` must have passed ValidateJob.
+double PushRateFactor(const proto::Job& job);
+
 }  // namespace crossover
 
 #endif  // CROSSOVER_CORE_LEARNING_RATE_H_

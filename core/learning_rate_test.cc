@@ -84,5 +84,21 @@ TEST(LearningRateTest, OneStepTrainsAtThePeak) {
   EXPECT_DOUBLE_EQ(schedule.At(0), 0.2);
 }
 
+TEST(PushRateFactor, DividesOnlyWhereEachPushIsAnUpdate) {
+  proto::Job job;
+  job.set_workers(4);
+  for (const auto strategy : {proto::Strategy::ps_ssp, proto::Strategy::ps_async}) {
+    job.set_strategy(strategy);
+    EXPECT_DOUBLE_EQ(PushRateFactor(job), 0.25);
+  }
+  job.mutable_ps()->set_push_rate(proto::ParameterServer::full);
+  EXPECT_DOUBLE_EQ(PushRateFactor(job), 1);
+  job.mutable_ps()->clear_push_rate();
+  for (const auto strategy : {proto::Strategy::ps_sync, proto::Strategy::local_sgd}) {
+    job.set_strategy(strategy);
+    EXPECT_DOUBLE_EQ(PushRateFactor(job), 1);
+  }
+}
+
 }  // namespace
 }  // namespace crossover

@@ -227,7 +227,8 @@ void ReduceLearning(const proto::Job& job, const AlignedRun& run, RunResult& res
   const LearningRateSchedule schedule(job.learning_rate(), job.global_batch(), result.steps);
   result.learning_rate_peak = schedule.peak();
   result.updates_per_global_batch = AppliesEachPush(job) ? result.workers : 1;
-  result.effective_learning_rate = result.learning_rate_peak * result.updates_per_global_batch;
+  result.effective_learning_rate =
+      result.learning_rate_peak * PushRateFactor(job) * result.updates_per_global_batch;
   result.loss_curve = LossCurve(run);
   result.accuracy_curve = AccuracyCurve(run);
   result.step_picture = PictureOfStep(run);

@@ -191,7 +191,7 @@ TEST(ReduceRunTest, AsyncHasNoWaitAndTheSlowestRankIsTheStraggler) {
   EXPECT_DOUBLE_EQ(r.straggler->excess_ms, 40);
   EXPECT_EQ(r.straggler->phase, "compute");
   EXPECT_EQ(r.updates_per_global_batch, 2);
-  EXPECT_DOUBLE_EQ(r.effective_learning_rate, .4);
+  EXPECT_DOUBLE_EQ(r.effective_learning_rate, .2);  // two pushes at half the rate
 }
 
 TEST(ReduceRunTest, Servers) {

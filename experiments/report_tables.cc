@@ -132,7 +132,7 @@ Table LearningTable(const std::vector<const StrategySummary*>& strategies) {
                                 "Optimizer updates that the samples of one global batch make.",
                                 &RunResult::updates_per_global_batch, FormatCount));
   columns.push_back(FieldColumn("Effective learning rate",
-                                "Peak learning rate times the updates a global batch: what a "
+                                "Peak rate of one update times the updates a global batch: what a "
                                 "synchronous run would need to move as far.",
                                 &RunResult::effective_learning_rate, FormatNumber));
   return MakeTable("Learning", "", columns, strategies);

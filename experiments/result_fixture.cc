@@ -179,7 +179,7 @@ RunResult MadeUpRun(const std::string& strategy, int64_t servers, int64_t repeti
   }
   run.learning_rate_peak = .2;
   run.updates_per_global_batch = strategy == "ps_async" || strategy == "ps_ssp" ? 4 : 1;
-  run.effective_learning_rate = .2 * run.updates_per_global_batch;
+  run.effective_learning_rate = .2;
   if (servers > 0) run.staleness = {{19824}, 0, 0};
   if (strategy == "ps_async") run.staleness = {{800, 2100, 4000, 9000, 2800, 900, 224}, 2.7, 11};
   if (strategy == "ps_ssp") run.staleness = {{2400, 3900, 6100, 6800, 624}, 1.97, 4};

@@ -8,7 +8,10 @@
 #include <functional>
 #include <mutex>
 
+#include "core/bucket_plan.h"
 #include "core/clock.h"
+#include "core/status.h"
+#include "core/timeline.h"
 #include "net/grpc_setup.h"
 #include "ps/frame_buffer.h"
 #include "ps/server_stream.h"
@@ -53,8 +56,7 @@ class FakeServer final : public grpc::CallbackGenericService, public StreamHandl
       stream = stream_;
     }
     if (header->kind != FrameKind::kPlan) return answer_(*stream, *header);
-    stream->Send(MakeMessage({.kind = FrameKind::kAck}), 1);
-    return absl::OkStatus();
+    return stream->Send(MakeMessage({.kind = FrameKind::kAck}), 1);
   }
   void OnClosed(int) override {}
   void OnDone(int) override {
@@ -124,8 +126,7 @@ TEST_F(ClientOfFake, RefusesFramesThatNobodyAskedFor) {
   for (const Case& wrong : cases) {
     FakeServer server([&](WorkerStream& stream, const FrameHeader& header) {
       // Once part 1 has been asked for too, so that either part may be wrong.
-      if (header.part == 1) stream.Send(wrong.answer, 1);
-      return absl::OkStatus();
+      return header.part == 1 ? stream.Send(wrong.answer, 1) : absl::OkStatus();
     });
     auto client = Connect(server);
     const absl::Status status = Step(*client, 0);
@@ -140,11 +141,10 @@ TEST_F(ClientOfFake, RefusesFramesThatNobodyAskedFor) {
 TEST_F(ClientOfFake, RefusesASecondReply) {
   FakeServer server([&](WorkerStream& stream, const FrameHeader& header) {
     if (header.part != 0) return absl::OkStatus();
-    for (int i = 0; i < 2; ++i) {
-      stream.Send(
-          Reply({.kind = FrameKind::kReply, .part = 0, .step = 0, .version = 1}, {1, 1, 1, 1}), 2);
-    }
-    return absl::OkStatus();
+    const grpc::ByteBuffer reply =
+        Reply({.kind = FrameKind::kReply, .part = 0, .step = 0, .version = 1}, {1, 1, 1, 1});
+    RETURN_IF_ERROR(stream.Send(reply, 2));
+    return stream.Send(reply, 2);
   });
   auto client = Connect(server);
   EXPECT_THAT(Step(*client, 0).message(), HasSubstr("that nothing asked for"));

@@ -254,10 +254,12 @@ TEST(ProtocolBounds, AWorkerThatDoesNotReadIsLetGo) {
   stream.Send({.kind = FrameKind::kInitialize, .part = 0}, std::vector<float>(kValues));
   EXPECT_EQ(stream.Receive()->kind, FrameKind::kAck);
   EXPECT_EQ(stream.Receive()->kind, FrameKind::kAck);
-  // The connection takes some replies by itself, but never so many.
+  // The connection takes some replies by itself, but never so many. Reading begins
+  // when the server has had enough.
   for (int pull = 0; pull < 200; ++pull) {
     stream.Send({.kind = FrameKind::kPull, .part = 0}, std::span<const std::byte>());
   }
+  cluster.WaitUntil([&] { return !cluster.lost().empty(); });
   const absl::Status status = stream.End();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
   EXPECT_THAT(status.message(), HasSubstr("worker 0 does not read its replies: 5 wait for it"));

@@ -243,7 +243,9 @@ absl::Status Server::Impl::Deliver(absl::StatusOr<std::vector<Reply>> replies,
 // A worker whose stream has ended gets nothing.
 void Server::Impl::Send(int worker, const grpc::ByteBuffer& message, const ServedShards& shards) {
   const auto stream = StreamOf(worker);
-  if (stream != nullptr) stream->Send(message, shards.queued_max());
+  if (stream == nullptr) return;
+  const absl::Status status = stream->Send(message, shards.queued_max());
+  if (!status.ok()) ReportLost(worker, status);
 }
 
 std::shared_ptr<WorkerStream> Server::Impl::StreamOf(int worker) const {

@@ -16,17 +16,19 @@ std::shared_ptr<WorkerStream> WorkerStream::Start(int worker, StreamHandler& han
   return stream;
 }
 
-void WorkerStream::Send(grpc::ByteBuffer message, size_t queued_max) {
+absl::Status WorkerStream::Send(grpc::ByteBuffer message, size_t queued_max) {
   const std::lock_guard lock(mutex_);
-  if (end_) return;
+  if (end_) return absl::OkStatus();
   if (queue_.size() >= queued_max) {
+    const absl::Status why = absl::ResourceExhaustedError(absl::StrCat(
+        "worker ", worker_, " does not read its replies: ", queued_max, " wait for it"));
     queue_.clear();
-    EndLocked(net::ToGrpc(absl::ResourceExhaustedError(absl::StrCat(
-        "worker ", worker_, " does not read its replies: ", queued_max, " wait for it"))));
-    return;
+    EndLocked(net::ToGrpc(why));
+    return why;
   }
   queue_.emplace_back().Swap(&message);
   PumpLocked();
+  return absl::OkStatus();
 }
 
 void WorkerStream::Fail(const absl::Status& why) {

@@ -36,8 +36,9 @@ class WorkerStream final : public grpc::ServerGenericBidiReactor {
   static std::shared_ptr<WorkerStream> Start(int worker, StreamHandler& handler);
 
   // Queues a message. With more than `queued_max` waiting the worker does not read
-  // what it asked for: the stream fails. Without effect on a stream that ends.
-  void Send(grpc::ByteBuffer message, size_t queued_max);
+  // what it asked for: the stream fails, with the error returned. Without effect on a
+  // stream that ends.
+  absl::Status Send(grpc::ByteBuffer message, size_t queued_max);
   // Ends the stream with this status; the first one wins. Drops what is queued.
   void Fail(const absl::Status& why);
 

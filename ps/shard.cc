@@ -40,6 +40,7 @@ struct ShardPart::Impl {
   const Policy policy;
   const int64_t length;
   const LearningRateSchedule schedule;
+  const double rate_factor;
   const int64_t first_phase_steps;
   std::optional<Optimizer> optimizer;   // where gradients are pushed
   std::optional<OuterOptimizer> outer;  // where parameters are pushed
@@ -58,6 +59,7 @@ ShardPart::Impl::Impl(const proto::Job& job, const Policy& policy, int64_t lengt
     : policy(policy),
       length(length),
       schedule(job.learning_rate(), job.global_batch(), total_steps),
+      rate_factor(PushRateFactor(job)),
       first_phase_steps(job.local_sgd().first_phase_steps()),
       parameters(length),
       sum(length),
@@ -155,7 +157,7 @@ void ShardPart::Impl::AddInRankOrder(int worker, const Payload& payload) {
 void ShardPart::Impl::Update(int64_t step) {
   Scale(sum, 1.0f / static_cast<float>(policy.contributions));
   if (policy.pushed == Pushed::kGradients) {
-    optimizer->Apply(0, parameters, sum, schedule.At(step), version);
+    optimizer->Apply(0, parameters, sum, rate_factor * schedule.At(step), version);
   } else if (step < first_phase_steps || outer->IsPlainAverage()) {
     parameters.swap(sum);
   } else {

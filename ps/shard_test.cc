@@ -23,6 +23,7 @@ proto::Job SgdJob(proto::Strategy::Name strategy, int workers, double learning_r
   job.mutable_learning_rate()->set_base(learning_rate);
   job.mutable_learning_rate()->set_warmup_steps(0);
   job.mutable_learning_rate()->set_decay(proto::LearningRate::constant);
+  job.mutable_ps()->set_push_rate(proto::ParameterServer::full);
   return job;
 }
 
@@ -231,6 +232,17 @@ TEST(Shard, IsInitializedOnceAndFirst) {
   EXPECT_TRUE(part.initialized());
   EXPECT_THAT(part.Initialize(right).message(), HasSubstr("before"));
   EXPECT_THAT(Values(part), ElementsAre(1, 2));
+}
+
+TEST(Shard, APushMovesByTheRateOverTheWorkersUnlessToldOtherwise) {
+  proto::Job job = SgdJob(proto::Strategy::ps_async, 2);
+  ShardPart full = Part(job, {10, 20});
+  ASSERT_TRUE(Push(full, 0, 0, 0, {6, 3}).ok());
+  EXPECT_THAT(Values(full), ElementsAre(10 - 0.5f * 6, 20 - 0.5f * 3));
+  job.mutable_ps()->clear_push_rate();
+  ShardPart divided = Part(job, {10, 20});
+  ASSERT_TRUE(Push(divided, 0, 0, 0, {6, 3}).ok());
+  EXPECT_THAT(Values(divided), ElementsAre(10 - 0.25f * 6, 20 - 0.25f * 3));
 }
 
 proto::Job LocalSgdJob(double outer_learning_rate, double outer_momentum, int64_t first_phase) {

@@ -21,6 +21,7 @@ proto::Job SgdJob(proto::Strategy::Name strategy, int workers, double learning_r
   job.mutable_learning_rate()->set_base(learning_rate);
   job.mutable_learning_rate()->set_warmup_steps(0);
   job.mutable_learning_rate()->set_decay(proto::LearningRate::constant);
+  job.mutable_ps()->set_push_rate(proto::ParameterServer::full);
   return job;
 }
 

@@ -35,13 +35,18 @@ void AllReduceStrategy::BeginStep(int64_t step) {
 
 void AllReduceStrategy::BucketReady(int bucket) {
   if (thread_ == nullptr) return;
-  task_of_bucket_[bucket] =
-      thread_->Queue([this, bucket] { return ReduceBucket(context_.buckets.buckets[bucket]); });
+  // The operation begins here: waiting for the thread is part of communicating.
+  const int64_t ready_ns = context_.timeline.clock().NowNs();
+  task_of_bucket_[bucket] = thread_->Queue(
+      [=, this] { return ReduceBucket(context_.buckets.buckets[bucket], ready_ns); });
 }
 
-absl::Status AllReduceStrategy::ReduceBucket(const Bucket& bucket) {
-  ScopedSpan span(context_.timeline, SpanKind::kReduce, bucket.id);
-  return Annotate(context_.collective->AllReduceSum(BucketOf(context_.gradients, bucket)),
+absl::Status AllReduceStrategy::ReduceBucket(const Bucket& bucket, int64_t ready_ns) {
+  const absl::Status status =
+      context_.collective->AllReduceSum(BucketOf(context_.gradients, bucket));
+  context_.timeline.Record(SpanKind::kReduce, bucket.id, ready_ns,
+                           context_.timeline.clock().NowNs());
+  return Annotate(status,
                   absl::StrCat("AllReduce of bucket ", bucket.id, " in step ", step_, ": "));
 }
 
@@ -49,6 +54,8 @@ absl::Status AllReduceStrategy::EndStep() {
   for (const Bucket& bucket : context_.buckets.buckets) {
     if (thread_ != nullptr) {
       CROSSOVER_CHECK(task_of_bucket_[bucket.id] >= 0, "every bucket is ready by the step's end");
+      // Until this thread goes on: being woken is part of communicating too.
+      ScopedSpan span(context_.timeline, SpanKind::kReduce, bucket.id);
       RETURN_IF_ERROR(thread_->Wait(task_of_bucket_[bucket.id]));
     }
     ApplyBucket(bucket);

@@ -30,7 +30,7 @@ class AllReduceStrategy final : public Strategy {
   StrategyCounters counters() const override;
 
  private:
-  absl::Status ReduceBucket(const Bucket& bucket);
+  absl::Status ReduceBucket(const Bucket& bucket, int64_t ready_ns);
   void ApplyBucket(const Bucket& bucket);
 
   const StrategyContext context_;

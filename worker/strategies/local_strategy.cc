@@ -73,6 +73,7 @@ absl::Status LocalStrategy::AverageThroughCollective() {
 absl::Status LocalStrategy::AverageThroughServers() {
   const std::span<float> parameters = context_.parameters.host();
   context_.servers->BeginStep(rounds_, parameters, parameters);
+  ScopedSpan span(context_.timeline, SpanKind::kPull, context_.buckets.buckets.back().id);
   for (const Bucket& bucket : context_.buckets.buckets) context_.servers->PushBucket(bucket.id);
   return context_.servers->Wait();
 }

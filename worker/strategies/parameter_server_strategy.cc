@@ -19,6 +19,8 @@ void ParameterServerStrategy::BeginStep(int64_t step) {
 void ParameterServerStrategy::BucketReady(int bucket) { context_.servers->PushBucket(bucket); }
 
 absl::Status ParameterServerStrategy::EndStep() {
+  // Beside the client's own spans: until this thread goes on, being woken included.
+  ScopedSpan span(context_.timeline, SpanKind::kPull, context_.buckets.buckets.back().id);
   RETURN_IF_ERROR(Annotate(context_.servers->Wait(), absl::StrCat("step ", step_, ": ")));
   ++steps_done_;
   at_end_ = context_.servers->counters();
