@@ -23,7 +23,7 @@ TEST_P(CollectiveTcpTest, EqualsTheSerialReplayBitForBit) {
   const auto [algorithm, world_size] = GetParam();
   SystemClock clock;
   Endpoints endpoints = net::MakeTcpEndpoints(world_size, kSilenceS, clock);
-  const std::vector<int64_t> lengths = {0, 1, 3, world_size, 1000, 100003, 300'007};
+  const std::vector<int64_t> lengths = {0, 1, 3, world_size, 1000, 100'003};
   std::vector<Buffers> inputs;
   std::vector<Buffers> expected;
   for (const int64_t length : lengths) {
@@ -53,7 +53,7 @@ TEST_P(CollectiveTcpTest, BroadcastReachesEveryRank) {
   const auto [algorithm, world_size] = GetParam();
   SystemClock clock;
   Endpoints endpoints = net::MakeTcpEndpoints(world_size, kSilenceS, clock);
-  Buffers buffers = RandomBuffers(world_size, 300'007, 2);
+  Buffers buffers = RandomBuffers(world_size, 100'003, 2);
   const std::vector<float> expected = buffers[0];
   const auto statuses = RunRanks(endpoints, [&, chosen = algorithm](net::Endpoint& endpoint) {
     return Collective(endpoint, chosen, 1 << 16).Broadcast(buffers[endpoint.rank()]);

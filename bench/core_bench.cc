@@ -90,20 +90,20 @@ void BM_AddBytesIntoOffByOne(benchmark::State& state) { AddBytes(state, 1); }
 BENCHMARK(BM_AddBytesIntoAligned)->Apply(EachLength);
 BENCHMARK(BM_AddBytesIntoOffByOne)->Apply(EachLength);
 
-void BM_Scale(benchmark::State& state) {
+void BM_DivideBy(benchmark::State& state) {
   const std::vector<float> before = Values(state.range(0), 1);
   std::vector<float> values = before;
-  Scale(values, 0.25f);
-  if (!Matches(values, [&](size_t i) { return before[i] * 0.25f; })) {
-    return state.SkipWithError("Scale gave a wrong product");
+  DivideBy(values, 3);
+  if (!Matches(values, [&](size_t i) { return before[i] / 3; })) {
+    return state.SkipWithError("DivideBy gave a wrong quotient");
   }
   for (auto _ : state) {
-    Scale(values, 1.0f);  // by one: values stay normal however often it runs
+    DivideBy(values, 1);  // by one: values stay normal however often it runs
     benchmark::ClobberMemory();
   }
   CountValues(state, state.range(0));
 }
-BENCHMARK(BM_Scale)->Apply(EachLength);
+BENCHMARK(BM_DivideBy)->Apply(EachLength);
 
 // The first update of a parameter p with gradient g (momentum 0.9, state zero), in
 // double.

@@ -49,8 +49,10 @@ void AddBytesInto(std::span<float> into, std::span<const std::byte> from) {
   }
 }
 
-void Scale(std::span<float> values, float factor) {
-  for (float& value : values) value *= factor;
+void DivideBy(std::span<float> values, int divisor) {
+  CROSSOVER_CHECK(divisor > 0, "a mean is of at least one contribution");
+  const auto by = static_cast<float>(divisor);
+  for (float& value : values) value /= by;
 }
 
 bool AllFinite(std::span<const float> values) {

@@ -15,8 +15,10 @@ namespace crossover {
 void AddInto(std::span<float> into, std::span<const float> from);
 // The same from raw little-endian bytes of any alignment; from.size() == 4 * into.size().
 void AddBytesInto(std::span<float> into, std::span<const std::byte> from);
-// values[i] *= factor
-void Scale(std::span<float> values, float factor);
+// values[i] /= divisor, correctly rounded: how a sum over `divisor` contributions becomes
+// their mean. (Multiplying by the rounded 1/3 instead would shift every mean by up to
+// 2^-25 in one direction, and parameters that are averaged step by step would drift.)
+void DivideBy(std::span<float> values, int divisor);
 // Whether every value is finite.
 bool AllFinite(std::span<const float> values);
 

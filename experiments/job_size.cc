@@ -26,7 +26,10 @@ absl::StatusOr<JobSize> SizeOfJob(const proto::Job& job, const std::string& work
 
 proto::Job LenetJob(proto::Job job) {
   job.set_model(proto::Model::lenet);
-  job.mutable_learning_rate()->set_base(0.05);
+  // The default rate is the mlp's: lenet diverges at it. One that the user chose stays.
+  if (job.learning_rate().base() == proto::LearningRate().base()) {
+    job.mutable_learning_rate()->set_base(0.05);
+  }
   return job;
 }
 

@@ -15,7 +15,8 @@ namespace crossover::experiments {
 // for a step.
 absl::StatusOr<JobSize> SizeOfJob(const proto::Job& job, const std::string& worker_binary);
 
-// The same job with the lenet model and a learning rate that suits it.
+// The same job with the lenet model and, unless it has a rate of its own, a learning
+// rate that suits it.
 proto::Job LenetJob(proto::Job job);
 
 }  // namespace crossover::experiments

@@ -88,7 +88,7 @@ std::vector<float> SerialSync(const proto::Job& job, int64_t steps) {
         AddInto(sum, gradient);
       }
     }
-    Scale(sum, 1.0f / static_cast<float>(job.workers()));
+    DivideBy(sum, job.workers());
     optimizer.Apply(0, parameters, sum, job.learning_rate().base(), step);
   }
   return parameters;

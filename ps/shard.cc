@@ -155,7 +155,7 @@ void ShardPart::Impl::AddInRankOrder(int worker, const Payload& payload) {
 }
 
 void ShardPart::Impl::Update(int64_t step) {
-  Scale(sum, 1.0f / static_cast<float>(policy.contributions));
+  DivideBy(sum, policy.contributions);
   if (policy.pushed == Pushed::kGradients) {
     optimizer->Apply(0, parameters, sum, rate_factor * schedule.At(step), version);
   } else if (step < first_phase_steps || outer->IsPlainAverage()) {

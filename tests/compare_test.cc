@@ -151,7 +151,7 @@ TEST_F(Compare, WritesOneLineARunAndTheReports) {
     EXPECT_TRUE(ParseJob(std::string(result["resolved_job"]), "resolved_job").ok());
   }
   EXPECT_EQ(strategies.size(), 6u);
-  EXPECT_THAT(os::ReadFile(directory_ + "/out/report.md").value_or(""), HasSubstr("ps_ssp"));
+  EXPECT_THAT(os::ReadFile(directory_ + "/out/report.md").value_or(""), HasSubstr("ps\\_ssp"));
   EXPECT_THAT(os::ReadFile(directory_ + "/out/report.html").value_or(""), HasSubstr("</html>"));
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/out/runs/001-single-mlp-r1/token"));
 }
@@ -198,7 +198,7 @@ class Ending : public Compare, public testing::WithParamInterface<int> {};
 
 // A short run of one strategy first, then one that would take very long.
 TEST_P(Ending, TakesDownItsProcessesAndKeepsFinishedResults) {
-  job_.set_steps(4000);
+  job_.set_steps(1500);
   job_.mutable_comparison()->add_strategies(proto::Strategy::ps_sync);
   job_.mutable_comparison()->set_repetitions(50);
   ChildProcess compare = Start({"--out=out"});
@@ -224,7 +224,7 @@ INSTANTIATE_TEST_SUITE_P(All, Ending, testing::Values(SIGINT, SIGTERM, SIGKILL),
                          });
 
 TEST_F(Compare, AFailedRunKeepsTheOthersAndSaysWhy) {
-  job_.set_steps(4000);
+  job_.set_steps(1500);
   job_.mutable_comparison()->add_strategies(proto::Strategy::ps_sync);
   job_.mutable_comparison()->set_repetitions(50);
   ChildProcess compare = Start({"--out=out"});

@@ -96,7 +96,9 @@ TEST_P(Loss, EndsEveryProcessAndNamesTheCulprit) {
   const std::string message(outcome.status().message());
   EXPECT_THAT(message, HasSubstr(net::ProcessName(test.role, test.rank)));
   EXPECT_EQ(message.find('\n'), std::string::npos) << "one line: " << message;
-  if (test.signal == SIGKILL) EXPECT_THAT(message, HasSubstr("killed by signal 9"));
+  if (test.signal == SIGKILL) {
+    EXPECT_THAT(message, HasSubstr("killed by signal 9"));
+  }
   if (test.phase != Phase::kBeforeJoin) {
     EXPECT_THAT(message, HasSubstr(" at 127.0.0.1:"));
     EXPECT_THAT(message, HasSubstr("in step "));

@@ -56,6 +56,7 @@ double Trainer::ComputeShards(int64_t step) {
       AddInto(sum_, gradients);
     }
   }
+  ScopedSpan span(timeline_, SpanKind::kCompute);
   std::copy(sum_.begin(), sum_.end(), gradients.begin());
   return loss / static_cast<double>(options_.shards.size());
 }

@@ -178,10 +178,11 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
   Trained trained;
   trained.wire_before = net::CountWireBytes();
   ASSIGN_OR_RETURN(trained.training, trainer.Run());
+  // Both ledgers are of the training loop; what Finish moves comes on top.
   trained.wire_after = net::CountWireBytes();
+  trained.counters = strategy->counters();
   RETURN_IF_ERROR(strategy->Finish());
   trained.finished_ns = clock_.NowNs();
-  trained.counters = strategy->counters();
   rendezvous_->SetStatus(plan.total_steps - 1, "evaluate", samples_done, 0);
   return WriteResults(trained, data.test, plan, model);
 }

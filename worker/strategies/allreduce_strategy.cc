@@ -67,7 +67,7 @@ absl::Status AllReduceStrategy::EndStep() {
 void AllReduceStrategy::ApplyBucket(const Bucket& bucket) {
   ScopedSpan span(context_.timeline, SpanKind::kApply);
   std::span<float> gradients = BucketOf(context_.gradients, bucket);
-  Scale(gradients, 1.0f / static_cast<float>(context_.contributors));
+  DivideBy(gradients, context_.contributors);
   optimizer_.Apply(bucket.offset, BucketOf(context_.parameters, bucket), gradients,
                    context_.learning_rate.At(step_), step_);
 }

@@ -59,7 +59,7 @@ absl::Status LocalStrategy::AverageThroughCollective() {
     RETURN_IF_ERROR(context_.collective->AllReduceSum(parameters));
   }
   ScopedSpan span(context_.timeline, SpanKind::kApply);
-  Scale(parameters, 1.0f / static_cast<float>(context_.contributors));
+  DivideBy(parameters, context_.contributors);
   if (outer_.IsPlainAverage()) return absl::OkStatus();
   if (rounds_ < schedule_.first_phase_steps) {
     anchor_.assign(parameters.begin(), parameters.end());
