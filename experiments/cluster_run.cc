@@ -10,6 +10,7 @@
 #include "core/job.h"
 #include "core/status.h"
 #include "experiments/child_process.h"
+#include "net/address.h"
 #include "net/identity.h"
 #include "os/files.h"
 
@@ -36,8 +37,11 @@ class Cluster {
   absl::StatusOr<std::vector<proto::ProcessReport>> Run() {
     absl::Status status = Start();
     if (status.ok()) status = Watch();
-    if (!status.ok()) TakeDown();
-    if (rendezvous_ != nullptr) status = Cause(status);
+    if (!status.ok()) {
+      // What the rendezvous saw by itself is the cause; what we tell it is not news.
+      if (rendezvous_ != nullptr && !absl::IsCancelled(status)) status = Cause(status);
+      TakeDown(status);
+    }
     rendezvous_.reset();
     unlink(token_path_.c_str());
     RETURN_IF_ERROR(status);
@@ -47,7 +51,7 @@ class Cluster {
  private:
   absl::Status Start() {
     net::RendezvousServer::Options rendezvous;
-    rendezvous.address = absl::StrCat(options_.host, ":0");
+    rendezvous.address = net::FormatHostPort({options_.host, 0});
     rendezvous.identity.job_fingerprint = JobFingerprint(options_.job);
     rendezvous.identity.token = net::MakeToken();
     rendezvous.workers = WorkerProcesses(options_.job);
@@ -80,7 +84,7 @@ class Cluster {
         role == net::Role::kWorker ? options_.worker_binary : options_.server_binary,
         absl::StrCat("--rank=", rank),
         absl::StrCat("--rendezvous=", rendezvous_->address()),
-        absl::StrCat("--listen=", options_.host, ":0"),
+        absl::StrCat("--listen=", net::FormatHostPort({options_.host, 0})),
         absl::StrCat("--job=", options_.directory, "/job.textproto"),
         absl::StrCat("--token_file=", token_path_),
         absl::StrCat("--report=", stem, ".report"),
@@ -140,10 +144,9 @@ class Cluster {
         absl::StrCat("the process ", ended.Describe(), "; its log is ", process.log_path));
   }
 
-  // Tells everyone, gives them the deadline to end by themselves, kills the rest.
-  void TakeDown() {
-    NoteKilled();
-    if (rendezvous_ != nullptr && rendezvous_->status().ok()) AbortForEveryone();
+  // Tells everyone, gives them half the deadline to end by themselves, kills the rest.
+  void TakeDown(const absl::Status& why) {
+    if (rendezvous_ != nullptr) rendezvous_->Abort(std::string(why.message()));
     for (Process& process : processes_) process.child.Signal(SIGTERM);
     // A process that was stopped acts on SIGTERM only once it goes on.
     for (Process& process : processes_) process.child.Signal(SIGCONT);
@@ -154,29 +157,6 @@ class Cluster {
     while (AnyRunning()) signals_.Wait(0.05);
   }
 
-  // Signals that ended processes before we sent any: the rendezvous sees only that
-  // a connection closed.
-  void NoteKilled() {
-    for (Process& process : processes_) {
-      const std::optional<ExitStatus> ended = process.child.Poll();
-      if (!ended.has_value() || ended->signal == 0) continue;
-      absl::StrAppend(&killed_, " (the process of ", net::ProcessName(process.role, process.rank),
-                      " ", ended->Describe(), ")");
-    }
-  }
-
-  // The first process that ended badly is the cause; without one, the launcher is.
-  void AbortForEveryone() {
-    for (Process& process : processes_) {
-      const std::optional<ExitStatus> ended = process.child.Poll();
-      if (!ended.has_value() || ended->ok()) continue;
-      rendezvous_->Abort(process.role, process.rank, MemberOf(process).address,
-                         absl::StrCat("the process ", ended->Describe()));
-      return;
-    }
-    rendezvous_->Abort(net::Role::kWorker, 0, rendezvous_->address(), "the launcher ended the run");
-  }
-
   bool AnyRunning() {
     for (Process& process : processes_) {
       if (!process.child.Poll().has_value()) return true;
@@ -184,13 +164,19 @@ class Cluster {
     return false;
   }
 
-  // What the user is told: what the rendezvous saw first, unless the user ended the
-  // run; and which processes somebody else killed.
+  // What the user is told: what the rendezvous saw, if it saw anything, and how the
+  // processes that have ended badly by now did so: it sees only closed connections.
   absl::Status Cause(const absl::Status& status) {
-    if (status.ok() || absl::IsCancelled(status)) return status;
     const absl::Status seen = rendezvous_->status();
-    const absl::Status& cause = seen.ok() ? status : seen;
-    return absl::Status(cause.code(), absl::StrCat(cause.message(), killed_));
+    if (seen.ok()) return status;
+    std::string message(seen.message());
+    for (Process& process : processes_) {
+      const std::optional<ExitStatus> ended = process.child.Poll();
+      if (!ended.has_value() || ended->signal == 0) continue;
+      absl::StrAppend(&message, " (the process of ", net::ProcessName(process.role, process.rank),
+                      " ", ended->Describe(), ")");
+    }
+    return absl::Status(seen.code(), message);
   }
 
   absl::StatusOr<std::vector<proto::ProcessReport>> CollectReports() {
@@ -210,7 +196,6 @@ class Cluster {
   SignalWaiter& signals_;
   const Clock& clock_;
   std::string token_path_;
-  std::string killed_;
   std::unique_ptr<net::RendezvousServer> rendezvous_;
   std::vector<Process> processes_;
 };

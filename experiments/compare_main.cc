@@ -102,9 +102,14 @@ absl::StatusOr<std::string> PrepareOut(const std::string& out, const std::string
   return std::filesystem::absolute(directory).string();
 }
 
+// As a user would type it; without --out, which must name a new folder each time.
 std::string RerunCommand(int argc, char** argv) {
   std::string command = "experiments/run";
-  for (int i = 1; i < argc; ++i) absl::StrAppend(&command, " ", argv[i]);
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.rfind("--out=", 0) == 0) continue;
+    absl::StrAppend(&command, " ", QuoteForShell(argument));
+  }
   return command;
 }
 
@@ -117,6 +122,9 @@ absl::StatusOr<std::vector<proto::Job>> ReadJobs(const Arguments& arguments,
   std::vector<proto::Job> jobs;
   ASSIGN_OR_RETURN(jobs.emplace_back(),
                    os::ReadJob(parsed.positional.empty() ? "" : parsed.positional[0], parsed));
+  if (arguments.full && jobs.front().model() == proto::Model::lenet) {
+    return absl::InvalidArgumentError("--full: the job's model is lenet already; leave it out");
+  }
   if (arguments.full) {
     jobs.push_back(LenetJob(jobs.front()));
     RETURN_IF_ERROR(ValidateJob(jobs.back()));

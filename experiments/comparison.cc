@@ -70,6 +70,8 @@ absl::Status RunComparison(const ComparisonOptions& options, SignalWaiter& signa
     progress.Say(result.failure);
     first_failure.Update(
         absl::UnavailableError(absl::StrCat("run ", run.name, " failed: ", result.failure)));
+    // The signal may have come while the failed run was being taken down.
+    if (signals.ended_by() != 0) return absl::CancelledError("interrupted");
     if (!options.keep_going) return first_failure;
   }
   return first_failure;

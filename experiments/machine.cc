@@ -48,11 +48,19 @@ void AddPackageVersions(Environment& environment) {
 
 }  // namespace
 
+std::string QuoteForShell(const std::string& argument) {
+  constexpr char kPlain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./,:@%+";
+  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) {
+    return argument;
+  }
+  return absl::StrCat("'", absl::StrReplaceAll(argument, {{"'", "'\\''"}}), "'");
+}
+
 std::string OutputOf(const std::vector<std::string>& command) {
   std::string line;
   for (const std::string& argument : command) {
-    absl::StrAppend(&line, line.empty() ? "'" : " '",
-                    absl::StrReplaceAll(argument, {{"'", "'\\''"}}), "'");
+    absl::StrAppend(&line, line.empty() ? "" : " ", QuoteForShell(argument));
   }
   FILE* pipe = popen((line + " 2>/dev/null").c_str(), "re");
   if (pipe == nullptr) return "";

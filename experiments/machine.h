@@ -14,6 +14,9 @@ namespace crossover::experiments {
 // a fraction of a second: it asks git and dpkg-query.
 Environment DescribeMachine(const std::string& source_tree);
 
+// The argument as a POSIX shell takes it: quoted where it must be.
+std::string QuoteForShell(const std::string& argument);
+
 // Standard output of a command without its last newline, "" if it failed. Arguments
 // are quoted for the shell.
 std::string OutputOf(const std::vector<std::string>& command);

@@ -295,7 +295,17 @@ void Membership::OnTime(int64_t now_ns) {
     if (now_ns - stream.last_heard_ns >= loss_ns_) silent.push_back(id);
   }
   for (const StreamId id : silent) {
-    OnBroken(id, absl::StrFormat("no sign of life for %g s", options_.loss_s));
+    const auto found = streams_.find(id);
+    if (found == streams_.end()) return;  // one loss has ended them all
+    const Stream& stream = found->second;
+    if (stream.member != nullptr) {
+      OnBroken(id, absl::StrFormat("no sign of life for %g s", options_.loss_s));
+    } else {
+      End(id,
+          absl::DeadlineExceededError(absl::StrFormat(
+              "%s at %s said no hello within %g s",
+              ProcessName(stream.caller.role, stream.caller.rank), stream.peer, options_.loss_s)));
+    }
   }
 }
 

@@ -68,7 +68,7 @@ class Membership {
   };
   // A process whose peer died often reports that before the peer's own stream is
   // seen to break. So long a reported failure waits for such a deeper cause.
-  static constexpr int64_t kFailureGraceNs = 250'000'000;
+  static constexpr int64_t kFailureGraceNs = 500'000'000;
 
   Membership(const Options& options, int64_t now_ns);
 

@@ -218,7 +218,8 @@ TEST_F(MembershipTest, AStreamThatNeverSaysHelloIsEnded) {
   const StreamId id = Open(Role::kWorker, 0);
   EXPECT_EQ(membership_->NextDeadlineNs(), 10 * kSecondNs);
   Advance(10 * kSecondNs);
-  ExpectRefused(id, absl::StatusCode::kCancelled, "no sign of life for 10 s");
+  ExpectRefused(id, absl::StatusCode::kDeadlineExceeded,
+                "worker 0 at 10.0.0.1:50001 said no hello within 10 s");
 }
 
 TEST_F(MembershipTest, NamesTheMissingAtTheJoinDeadline) {

@@ -112,7 +112,7 @@ RendezvousClient::Impl::Impl(const Options& options, const Clock& clock,
       clock_(clock),
       on_abort_(std::move(on_abort)),
       loss_ns_(ToNs(options.loss_s)),
-      heartbeat_ns_(ToNs(options.heartbeat_s)) {
+      heartbeat_ns_(ToNs(std::min(options.heartbeat_s, options.loss_s / 4))) {
   member_status_.set_step(-1);
   member_status_.set_phase("join");
 }
@@ -246,6 +246,7 @@ absl::Status RendezvousClient::Impl::Explain(const absl::Status& end) const {
     case absl::StatusCode::kOutOfRange:
     case absl::StatusCode::kAlreadyExists:
     case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kUnimplemented:
       return Annotate(end, absl::StrCat("refused by the rendezvous at ", options_.address, ": "));
     default:

@@ -27,7 +27,7 @@ class RendezvousClient {
     std::string data_address;  // where peers reach it, "" if nowhere
     double join_s = 60;        // until the rendezvous answers, and then until everyone has joined
     double loss_s = 10;        // silence of the rendezvous that counts as its loss
-    double heartbeat_s = 1;
+    double heartbeat_s = 1;  // at most loss_s / 4, whatever is given
   };
 
   // Connects, says hello and blocks until everyone has joined. Errors: nobody

@@ -6,7 +6,7 @@
 
 #include <future>
 #include <string>
-#include <thread>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -23,8 +23,8 @@ namespace {
 
 class RendezvousFailureTest : public RendezvousTest {
  protected:
-  // Long enough not to strike by itself on a busy machine, where it is not meant to.
-  static constexpr double kShortS = 2;
+  // Silence is tested by putting the clock forward: a busy machine must not look dead.
+  static constexpr double kSilenceS = 1000;
 
   // A Join call by hand, for what RendezvousClient never does.
   struct RawCall {
@@ -45,6 +45,8 @@ class RendezvousFailureTest : public RendezvousTest {
     call->stream = call->stub->Join(&call->context);
     return call;
   }
+  // The rendezvous works out when to look next at each new call.
+  void LookAtTheClock() { strangers_.push_back(OpenRaw(0)); }
   static proto::MemberMessage Hello(int rank) {
     proto::MemberMessage message;
     message.mutable_hello()->set_role(proto::WORKER);
@@ -61,19 +63,21 @@ class RendezvousFailureTest : public RendezvousTest {
     EXPECT_TRUE(server_->WaitForEnd(kLongS));
     EXPECT_EQ(server_->status().message(), line);
   }
+
+  std::vector<std::unique_ptr<RawCall>> strangers_;
 };
 
 TEST_F(RendezvousFailureTest, TheMissingAreNamedAtTheJoinDeadline) {
   RendezvousServer::Options options = ServerOptions(3, 1);
-  options.loss_s = 1000;
+  options.loss_s = kSilenceS;
   StartServer(options);
   AbortWatch watch;
   RendezvousClient::Options client = ClientOptions(Role::kWorker, 0);
-  client.loss_s = 1000;
+  client.loss_s = kSilenceS;
   auto join = JoinAsync(client, &watch);
   ASSERT_TRUE(Eventually([this] { return server_->members()[0].joined; }));
   clock_.Forward(kLongS);
-  const std::unique_ptr<RawCall> call = OpenRaw(1);  // makes the rendezvous look at the clock
+  LookAtTheClock();
   const absl::Status status = join.get().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
   EXPECT_TRUE(absl::StartsWith(status.message(),
@@ -89,7 +93,7 @@ TEST_F(RendezvousFailureTest, TheJoinDeadlinePassesByItself) {
   RendezvousServer::Options options = ServerOptions(1, 0);
   options.join_s = 0.2;
   StartServer(options);
-  EXPECT_TRUE(server_->WaitForEnd(kLongS));
+  EXPECT_TRUE(server_->WaitForEnd(1e9));  // wakes up when it happens, not at the end of its time
   EXPECT_TRUE(absl::StartsWith(server_->status().message(), "worker 0 never joined within 0.2 s"));
 }
 
@@ -165,27 +169,55 @@ TEST_F(RendezvousFailureTest, ALossBeforeTheRosterEndsTheRunToo) {
 
 TEST_F(RendezvousFailureTest, SilenceIsALoss) {
   RendezvousServer::Options options = ServerOptions(2, 0);
-  options.loss_s = kShortS;
+  options.loss_s = kSilenceS;
   StartServer(options);
+  RendezvousClient::Options lively = ClientOptions(Role::kWorker, 0);
+  lively.loss_s = 1e6;
   RendezvousClient::Options silent = ClientOptions(Role::kWorker, 1);
-  silent.heartbeat_s = 1000;
-  JoinAll({ClientOptions(Role::kWorker, 0), silent});
+  silent.loss_s = 1e6;
+  silent.heartbeat_s = 1e6;
+  JoinAll({lively, silent});
+  clock_.Forward(kSilenceS / 2);
+  clients_[0]->SetStatus(1, "train", 0, 0);
+  ASSERT_TRUE(Eventually([this] { return server_->members()[0].step == 1; }));
+  EXPECT_TRUE(server_->status().ok());
+  clock_.Forward(kSilenceS / 2);
+  LookAtTheClock();
   const std::string line =
-      "worker 1 at 127.0.0.1:4001 was lost before its first step: no sign of life for 2 s";
+      "worker 1 at 127.0.0.1:4001 was lost before its first step: no sign of life for 1000 s";
   ExpectAborted(0, line);
   ExpectServerAborted(line);
 }
 
+TEST_F(RendezvousFailureTest, SilenceIsNoticedByItself) {
+  RendezvousServer::Options options = ServerOptions(1, 0);
+  options.loss_s = 0.2;
+  StartServer(options);
+  const std::unique_ptr<RawCall> call = OpenRaw(0);
+  proto::RendezvousMessage answer;
+  EXPECT_FALSE(call->stream->Read(&answer));
+  const grpc::Status status = call->stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_TRUE(absl::EndsWith(status.error_message(), "said no hello within 0.2 s"));
+}
+
 TEST_F(RendezvousFailureTest, HeartbeatsAloneKeepARunAlive) {
   RendezvousServer::Options options = ServerOptions(1, 0);
-  options.loss_s = kShortS;
+  options.loss_s = kSilenceS;
   StartServer(options);
   RendezvousClient::Options client = ClientOptions(Role::kWorker, 0);
-  client.loss_s = kShortS;
+  client.loss_s = kSilenceS;
   JoinAll({client});
-  clock_.SleepNs(static_cast<int64_t>(2 * kShortS * 1e9));
-  EXPECT_TRUE(server_->status().ok());
+  clients_[0]->SetStatus(0, "train", 0, 0);
+  for (int step = 1; step < 6; ++step) {
+    clock_.Forward(0.6 * kSilenceS);
+    clients_[0]->SetStatus(step, "train", 0, 0);  // told by the next heartbeat
+    ASSERT_TRUE(Eventually([&] { return server_->members()[0].step == step; }));
+    LookAtTheClock();
+  }
   EXPECT_TRUE(clients_[0]->Leave().ok());
+  EXPECT_TRUE(server_->status().ok());
+  EXPECT_EQ(watches_[0]->calls(), 0);
 }
 
 TEST_F(RendezvousFailureTest, ARendezvousThatIsShutDownSaysSo) {
@@ -217,20 +249,26 @@ TEST_F(RendezvousFailureTest, ARendezvousThatDiesIsLost) {
 
 TEST_F(RendezvousFailureTest, ARendezvousThatFallsSilentIsLost) {
   RendezvousServer::Options options = ServerOptions(1, 0);
-  options.loss_s = kShortS;
+  options.loss_s = kSilenceS;
   StartServer(options);
   TcpRelay relay(server_->address());
   RendezvousClient::Options client = ClientOptions(Role::kWorker, 0);
   client.address = relay.address();
-  client.loss_s = kShortS;
+  client.loss_s = kSilenceS;
   JoinAll({client});
   relay.Freeze();
+  // From some ping on none is answered.
+  EXPECT_TRUE(Eventually([this] {
+    clock_.Forward(kSilenceS);
+    return watches_[0]->calls() > 0;
+  }));
   const absl::Status status = watches_[0]->Wait();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_TRUE(absl::EndsWith(status.message(), "was lost: no answer for 2 s")) << status;
+  EXPECT_TRUE(absl::EndsWith(status.message(), "was lost: no answer for 1000 s")) << status;
   // Its end of the stream never closes, and is taken down.
+  LookAtTheClock();
   ExpectServerAborted(
-      "worker 0 at 127.0.0.1:4000 was lost before its first step: no sign of life for 2 s");
+      "worker 0 at 127.0.0.1:4000 was lost before its first step: no sign of life for 1000 s");
 }
 
 TEST_F(RendezvousFailureTest, ABarrierEndsWithTheAbort) {
@@ -244,21 +282,11 @@ TEST_F(RendezvousFailureTest, AReportedFailureEndsTheRunWithItsReason) {
   StartRun(2, 1);
   clients_[2]->SetStatus(3, "train", 0, 0);
   clients_[2]->ReportFailure(absl::ResourceExhaustedError("no memory\nfor the shard"));
+  clients_[2].reset();  // as its process ends
   const std::string line = "server 0 at 127.0.0.1:5000 was lost in step 3: no memory?for the shard";
-  // It was told before ReportFailure returned, so that the process may exit.
-  EXPECT_EQ(server_->status().message(), line);
-  for (size_t i = 0; i < 3; ++i) ExpectAborted(i, line);
+  ExpectAborted(0, line);
+  ExpectAborted(1, line);
   ExpectServerAborted(line);
-}
-
-TEST_F(RendezvousFailureTest, ALossIsADeeperCauseThanWhatOthersReportOfIt) {
-  StartRun(2, 0);
-  auto report = std::async(std::launch::async, [this] {
-    clients_[0]->ReportFailure(absl::UnavailableError("worker 1 closed its connection"));
-  });
-  clients_[1].reset();
-  report.get();
-  ExpectAborted(0, "worker 1 at 127.0.0.1:4001 was lost before its first step: connection closed");
 }
 
 TEST_F(RendezvousFailureTest, TheHostMayAbortAndTheFirstWins) {

@@ -316,6 +316,7 @@ void RendezvousServer::Impl::WatchLoop() {
   while (!stopping_) {
     membership_.OnTime(clock_.NowNs());
     const std::vector<Start> starts = Deliver();
+    if (EndedAndQuiet()) changed_.notify_all();  // a run that nobody came to
     lock.unlock();
     Run(starts);
     CancelOverdue();

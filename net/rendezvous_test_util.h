@@ -137,10 +137,11 @@ class RendezvousTest : public testing::Test {
   }
   // True as soon as `condition` is; looks again every few milliseconds.
   bool Eventually(const std::function<bool()>& condition) {
-    const int64_t deadline_ns = clock_.NowNs() + static_cast<int64_t>(kLongS * 1e9);
+    SystemClock clock;
+    const int64_t deadline_ns = clock.NowNs() + static_cast<int64_t>(kLongS * 1e9);
     while (!condition()) {
-      if (clock_.NowNs() > deadline_ns) return false;
-      clock_.SleepNs(2'000'000);
+      if (clock.NowNs() > deadline_ns) return false;
+      clock.SleepNs(2'000'000);
     }
     return true;
   }

@@ -14,6 +14,9 @@ absl::StatusOr<proto::Job> ReadJob(const std::string& path, const ParsedFlags& p
     ASSIGN_OR_RETURN(job, ParseJob(text, path));
   }
   RETURN_IF_ERROR(ApplyOverrides(parsed, job));
+  if (job.data().has_path()) {
+    job.mutable_data()->set_path(ResolveUserPath(job.data().path()));
+  }
   RETURN_IF_ERROR(ValidateJob(job));
   return WithDefaults(job);
 }

@@ -11,7 +11,8 @@
 
 namespace crossover::os {
 
-// `path` "" is the default job. With all fields written out. Blocks for the read.
+// `path` "" is the default job. With all fields written out, and a relative data.path
+// taken from where the user stood. Blocks for the read.
 absl::StatusOr<proto::Job> ReadJob(const std::string& path, const ParsedFlags& parsed);
 
 }  // namespace crossover::os

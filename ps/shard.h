@@ -9,7 +9,7 @@
 // independently.
 //
 // What an update does with its contributions:
-//   gradients    the fp32 sum times 1/contributions goes through the job's
+//   gradients    the fp32 sum divided by the contributions goes through the job's
 //                optimizer, with the learning rate of the pushed step;
 //   parameters   the mean goes through LocalSGD's outer optimizer, or replaces the
 //                parameters in the first phase and where the outer optimizer is

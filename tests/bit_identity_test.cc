@@ -3,6 +3,8 @@
 // and parts, or the order in which messages arrive.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
 #include "tests/cluster_fixture.h"
 
@@ -19,14 +21,23 @@ proto::Job DeterministicJob(int workers, proto::OptimizerKind::Name optimizer) {
   return job;
 }
 
-std::vector<float> ParametersOf(const proto::Job& job, const std::string& name) {
+// The bits: as floats +0 would equal -0.
+using Bits = std::vector<uint32_t>;
+Bits BitsOf(const std::vector<float>& values) {
+  Bits bits(values.size());
+  std::memcpy(bits.data(), values.data(), values.size() * sizeof(float));
+  return bits;
+}
+
+Bits ParametersOf(const proto::Job& job, const std::string& name) {
   const absl::StatusOr<Outcome> outcome = RunJob(job, name);
   EXPECT_TRUE(outcome.ok()) << name << ": " << outcome.status();
   if (!outcome.ok()) return {};
   for (const std::vector<float>& parameters : outcome->parameters) {
-    EXPECT_EQ(parameters, outcome->parameters.front()) << name << ": workers differ";
+    EXPECT_EQ(BitsOf(parameters), BitsOf(outcome->parameters.front()))
+        << name << ": workers differ";
   }
-  return outcome->parameters.front();
+  return BitsOf(outcome->parameters.front());
 }
 
 class BitIdentity : public testing::TestWithParam<std::tuple<int, proto::OptimizerKind::Name>> {};
@@ -35,7 +46,7 @@ TEST_P(BitIdentity, SingleServersAndAllReduceAgree) {
   const auto [workers, optimizer] = GetParam();
   proto::Job job = DeterministicJob(workers, optimizer);
   job.set_strategy(proto::Strategy::single);
-  const std::vector<float> single = ParametersOf(job, absl::StrCat("single-", workers));
+  const Bits single = ParametersOf(job, absl::StrCat("single-", workers));
   ASSERT_FALSE(single.empty());
 
   job.set_strategy(proto::Strategy::allreduce_ring);
@@ -65,11 +76,23 @@ INSTANTIATE_TEST_SUITE_P(All, BitIdentity,
                                std::get<0>(info.param), "_workers");
                          });
 
+// Rank 0's contributions, which the sums begin with, come last.
+TEST(BitIdentity, TheOrderOfArrivalDoesNotMatter) {
+  proto::Job job = DeterministicJob(3, proto::OptimizerKind::nesterov);
+  job.set_strategy(proto::Strategy::ps_sync);
+  const Bits even = ParametersOf(job, "arrival-even");
+  job.mutable_straggler()->set_rank(0);
+  job.mutable_straggler()->set_factor(5);
+  EXPECT_EQ(ParametersOf(job, "arrival-ps"), even);
+  job.set_strategy(proto::Strategy::allreduce_ring);
+  EXPECT_EQ(ParametersOf(job, "arrival-allreduce"), even);
+}
+
 // With another seed the parameters differ: equality above is not that of constants.
 TEST(BitIdentity, AnotherSeedGivesOtherParameters) {
   proto::Job job = DeterministicJob(2, proto::OptimizerKind::sgd);
   job.set_strategy(proto::Strategy::single);
-  const std::vector<float> first = ParametersOf(job, "seed-1");
+  const Bits first = ParametersOf(job, "seed-1");
   job.set_seed(2);
   EXPECT_NE(ParametersOf(job, "seed-2"), first);
 }

@@ -62,8 +62,8 @@ class ByHand : public testing::Test {
     job_.set_strategy(proto::Strategy::ps_sync);
     job_.set_workers(2);
     job_.set_servers(1);
-    // Nobody else may use this port while nothing of ours listens on it; the rendezvous
-    // address must be known to all processes before worker 0 binds it.
+    // The address must be known to all processes before worker 0 binds it, so it is
+    // free for a moment: another program could take it, and the test would fail.
     TakenPort port;
     rendezvous_ = port.address();
   }

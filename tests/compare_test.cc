@@ -196,7 +196,7 @@ TEST_F(Compare, RefusesAFolderThatHoldsResults) {
 
 class Ending : public Compare, public testing::WithParamInterface<int> {};
 
-// A short run of one strategy first, then one that would take very long.
+// Many runs of a few seconds each: one has ended, another is under way.
 TEST_P(Ending, TakesDownItsProcessesAndKeepsFinishedResults) {
   job_.set_steps(1500);
   job_.mutable_comparison()->add_strategies(proto::Strategy::ps_sync);

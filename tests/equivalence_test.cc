@@ -71,12 +71,13 @@ TEST(Equivalence, AccumulationGivesTheLargeBatch) {
   EXPECT_LE(Difference(RunOrFail(job, "accumulated"), whole), 1e-5);
 }
 
-TEST(Equivalence, SeveralHundredStepsOverAnEpochsEndAgree) {
+TEST(Equivalence, AgreesOverTheUnevenEndsOfEpochs) {
   proto::Job job = JobUnder(proto::Strategy::single, 3);
   job.mutable_data()->set_path(MakeSmallData(1003));  // not divisible by ranks or batches
   const Outcome single = RunOrFail(job, "uneven-single");
   job.set_strategy(proto::Strategy::ps_sync);
   EXPECT_LE(Difference(RunOrFail(job, "uneven-ps"), single), kTolerance);
+  EXPECT_GT(single.reports.front().worker().evaluations_size(), 1) << "an epoch ended on the way";
 }
 
 // Per worker and synchronised step of M bytes: ring 2 (N-1)/N M, servers M, each way.
@@ -116,10 +117,29 @@ TEST(Ledger, EqualsTheFormulas) {
   }
 }
 
+// H = 8 averages after steps 0, 8, ... 48; the last averaging, in Finish, is apart.
+TEST(Ledger, LocalSgdSendsEveryHSteps) {
+  for (const auto through : {proto::LocalSgd::allreduce, proto::LocalSgd::servers}) {
+    proto::Job job = JobUnder(proto::Strategy::local_sgd, 4);
+    job.mutable_local_sgd()->set_through(through);
+    const std::string name = absl::StrCat("ledger-", proto::LocalSgd::Through_Name(through));
+    const Outcome outcome = RunOrFail(job, name);
+    int64_t sent = 0;
+    for (int rank = 0; rank < 4; ++rank) {
+      const proto::WorkerReport& report = outcome.reports[rank].worker();
+      EXPECT_EQ(report.synchronisations(), 7) << name;
+      EXPECT_GE(report.wire_sent_bytes(), report.payload_sent_bytes()) << name;
+      sent += report.payload_sent_bytes();
+    }
+    const int64_t model_bytes = 4 * outcome.reports[0].worker().parameter_count();
+    EXPECT_EQ(sent, 7 * (through == proto::LocalSgd::allreduce ? 2 * 3 : 4) * model_bytes) << name;
+  }
+}
+
 TEST(Spans, CoverTheStep) {
   for (const proto::Strategy::Name strategy :
        {proto::Strategy::single, proto::Strategy::ps_sync, proto::Strategy::allreduce_ring,
-        proto::Strategy::local_sgd, proto::Strategy::ps_async}) {
+        proto::Strategy::local_sgd, proto::Strategy::ps_async, proto::Strategy::ps_ssp}) {
     const std::string name = absl::StrCat("spans-", proto::Strategy::Name_Name(strategy));
     proto::Job job = JobUnder(strategy, 2);
     job.set_global_batch(512);
@@ -156,6 +176,18 @@ TEST(BoundedStaleness, HoldsTheFastAndNeverPassesTheBound) {
     EXPECT_EQ(server.held_replies(1), 0) << "the slow worker is nobody's leader";
   }
   EXPECT_GT(held, 0);
+  // The same from the workers' own clocks, which are one on this host: nobody began
+  // step t before everybody had ended step t - 1 - bound.
+  for (int fast = 0; fast < 3; ++fast) {
+    const proto::StepColumns& mine = outcome.reports[fast].worker().steps();
+    for (int slow = 0; slow < 3; ++slow) {
+      const proto::StepColumns& other = outcome.reports[slow].worker().steps();
+      for (int step = 3; step < mine.step_size(); ++step) {
+        EXPECT_GE(mine.start_ns(step), other.start_ns(step - 3))
+            << "worker " << fast << " in step " << step << " against worker " << slow;
+      }
+    }
+  }
 }
 
 }  // namespace

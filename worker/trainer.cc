@@ -72,6 +72,9 @@ double Trainer::ComputeShard(BatchLoader& shard, int64_t step, bool announce) {
   const std::span<float> gradients = model_.gradients().host();
   std::fill(gradients.begin(), gradients.end(), 0.0f);
   const auto ignore = [](int) {};
+  // A slow rank's gradients are late, too: a straggler announces all of its buckets at
+  // the end (AnnounceRest), when it has been slow.
+  announce = announce && options_.job.straggler().rank() != options_.rank;
   const auto announce_bucket = [this](int parameter) {
     if (const int bucket = tracker_.ParameterReady(parameter); bucket >= 0) {
       strategy_.BucketReady(bucket);

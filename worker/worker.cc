@@ -29,6 +29,24 @@ std::vector<int> ShardsOf(const proto::Job& job, int rank) {
   return all;
 }
 
+// The rendezvous may be another program's: what it says must fit our job.
+absl::Status CheckRoster(const proto::Job& job, const net::Roster& roster) {
+  const size_t servers = UsesServers(job) ? job.servers() : 0;
+  if (roster.workers.size() != static_cast<size_t>(WorkerProcesses(job)) ||
+      roster.servers.size() != servers) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the rendezvous's run has ", roster.workers.size(), " workers and ", roster.servers.size(),
+        " servers, this job ", WorkerProcesses(job), " and ", servers));
+  }
+  for (const net::RosterMember& server : roster.servers) {
+    if (server.data_address.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("server ", server.rank, " joined without an address"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 std::vector<std::unique_ptr<BatchLoader>> MakeLoaders(const proto::Job& job, int rank,
                                                       const Dataset& train, const StepPlan& plan) {
   std::vector<std::unique_ptr<BatchLoader>> loaders;
@@ -58,9 +76,13 @@ Worker::~Worker() = default;
 absl::Status Worker::Run() {
   const absl::Status status = RunToTheEnd();
   if (status.ok() || rendezvous_ == nullptr) return status;
-  const absl::Status cause = CauseOf(status);
-  if (aborted().ok()) rendezvous_->ReportFailure(cause);
-  return cause;
+  // Those who lost a peer wait for the rendezvous to say why; a cause is told at once.
+  if (aborted().ok() && (!absl::IsUnavailable(status) || !AbortedSoon())) {
+    rendezvous_->ReportFailure(status);
+  }
+  // As everybody else hears it, with role, rank, address and step.
+  const absl::Status said = rendezvous_->status();
+  return said.ok() ? status : said;
 }
 
 absl::Status Worker::RunToTheEnd() {
@@ -69,11 +91,10 @@ absl::Status Worker::RunToTheEnd() {
   return Leave();
 }
 
-absl::Status Worker::CauseOf(const absl::Status& status) {
+bool Worker::AbortedSoon() {
   std::unique_lock lock(mutex_);
-  abort_known_.wait_for(lock, std::chrono::duration<double>(kCauseWaitS),
-                        [this] { return !aborted_.ok(); });
-  return aborted_.ok() ? status : aborted_;
+  return abort_known_.wait_for(lock, std::chrono::duration<double>(kCauseWaitS),
+                               [this] { return !aborted_.ok(); });
 }
 
 absl::Status Worker::Join() {
@@ -102,9 +123,11 @@ absl::Status Worker::Join() {
   ASSIGN_OR_RETURN(rendezvous_,
                    net::RendezvousClient::Join(member, clock_,
                                                [this](const absl::Status& why) { OnAbort(why); }));
-  std::lock_guard lock(mutex_);
-  member_ = rendezvous_.get();
-  return absl::OkStatus();
+  {
+    std::lock_guard lock(mutex_);
+    member_ = rendezvous_.get();
+  }
+  return CheckRoster(job, rendezvous_->roster());
 }
 
 absl::Status Worker::Train() {
@@ -218,7 +241,11 @@ absl::Status Worker::Leave() {
   RETURN_IF_ERROR(rendezvous_->Leave());
   if (hosted_rendezvous_ != nullptr) {
     // The others still need the meeting point; they are bounded by its deadlines.
-    while (!hosted_rendezvous_->WaitForEnd(1)) {
+    while (!hosted_rendezvous_->WaitForEnd(0.2)) {
+      if (const absl::Status stopped = aborted(); !stopped.ok()) {
+        hosted_rendezvous_->Abort(std::string(stopped.message()));
+        return stopped;
+      }
     }
     return hosted_rendezvous_->status();
   }

@@ -69,8 +69,8 @@ class Worker {
   absl::Status WriteResults(const Trained& trained, const Dataset& test, const StepPlan& plan,
                             Model& model);
   absl::Status Leave();
-  // The cause of `status` as the rendezvous knows it, if it learns of one soon.
-  absl::Status CauseOf(const absl::Status& status);
+  // Whether the rendezvous tells of a loss within a moment.
+  bool AbortedSoon();
   // Everything that waits ends with `why`, or the process does.
   void OnAbort(const absl::Status& why);
   // The reason for which the run is over, or OK.

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "core/clock.h"
@@ -89,6 +90,9 @@ absl::StatusOr<WorkerOptions> MakeOptions(const Arguments& arguments, const prot
                                                    ": allowed: rank0, launcher"));
   }
   options.hosts_rendezvous = arguments.rendezvous_host == "rank0" && options.rank == 0;
+  if (arguments.token_path.empty()) {
+    return absl::InvalidArgumentError("--token_file: missing; give the run's token file");
+  }
   ASSIGN_OR_RETURN(options.token, net::ReadTokenFile(os::ResolveUserPath(arguments.token_path)));
   if (!arguments.listen.empty() && !arguments.interface.empty()) {
     return absl::InvalidArgumentError("--listen and --interface: give one of the two");
@@ -111,21 +115,22 @@ int Fail(const std::string& who, const absl::Status& status) {
   return 1;
 }
 
-int RunUntilSignal(const WorkerOptions& options, os::Termination& termination) {
-  SystemClock clock;
-  Worker worker(options, clock);
-  termination.OnSignal([&](int signal) {
-    const bool joined = worker.Stop(absl::CancelledError(
+int RunUntilSignal(const WorkerOptions& options, Clock& clock, os::Termination& termination) {
+  // Shared with the signal's thread, which outlives this function.
+  const auto worker = std::make_shared<Worker>(options, clock);
+  termination.OnSignal([worker](int signal) {
+    const bool told = worker->Stop(absl::CancelledError(
         absl::StrCat("told to stop by signal ", signal, " (", strsignal(signal), ")")));
-    if (!joined) _exit(os::ExitCodeOf(signal));
+    if (!told) _exit(os::ExitCodeOf(signal));
   });
-  const absl::Status status = worker.Run();
+  const absl::Status status = worker->Run();
   if (status.ok()) return 0;
   Fail(net::ProcessName(net::Role::kWorker, options.rank), status);
   return termination.signal() != 0 ? os::ExitCodeOf(termination.signal()) : 1;
 }
 
 int Main(int argc, char** argv) {
+  SystemClock clock;
   os::Termination termination;
   Arguments arguments;
   const FlagSet flags = MakeFlags(arguments);
@@ -143,7 +148,7 @@ int Main(int argc, char** argv) {
   }
   const absl::StatusOr<WorkerOptions> options = MakeOptions(arguments, *job);
   if (!options.ok()) return Fail("worker", options.status());
-  return RunUntilSignal(*options, termination);
+  return RunUntilSignal(*options, clock, termination);
 }
 
 }  // namespace

@@ -54,14 +54,20 @@ absl::Status AllReduceStrategy::EndStep() {
   for (const Bucket& bucket : context_.buckets.buckets) {
     if (thread_ != nullptr) {
       CROSSOVER_CHECK(task_of_bucket_[bucket.id] >= 0, "every bucket is ready by the step's end");
-      // Until this thread goes on: being woken is part of communicating too.
-      ScopedSpan span(context_.timeline, SpanKind::kReduce, bucket.id);
-      RETURN_IF_ERROR(thread_->Wait(task_of_bucket_[bucket.id]));
+      RETURN_IF_ERROR(WaitForBucket(bucket));
     }
     ApplyBucket(bucket);
   }
   ++steps_done_;
   return absl::OkStatus();
+}
+
+absl::Status AllReduceStrategy::WaitForBucket(const Bucket& bucket) {
+  const int64_t task = task_of_bucket_[bucket.id];
+  if (thread_->IsDone(task)) return thread_->Wait(task);
+  // Until this thread goes on: being woken is part of communicating too.
+  ScopedSpan span(context_.timeline, SpanKind::kReduce, bucket.id);
+  return thread_->Wait(task);
 }
 
 void AllReduceStrategy::ApplyBucket(const Bucket& bucket) {

@@ -1,6 +1,6 @@
 // Gradients are summed over all workers by a collective, bucket by bucket, while
-// the backward pass still runs; every worker then scales the sum by
-// 1/contributors and applies the same update. Without a collective it is the
+// the backward pass still runs; every worker then divides the sum by the
+// contributors and applies the same update. Without a collective it is the
 // single process: the trainer has summed the shards' gradients already.
 //
 //   bucket ready -> communication thread: AllReduce
@@ -31,6 +31,7 @@ class AllReduceStrategy final : public Strategy {
 
  private:
   absl::Status ReduceBucket(const Bucket& bucket, int64_t ready_ns);
+  absl::Status WaitForBucket(const Bucket& bucket);
   void ApplyBucket(const Bucket& bucket);
 
   const StrategyContext context_;

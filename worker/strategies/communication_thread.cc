@@ -30,6 +30,11 @@ int64_t CommunicationThread::Queue(std::function<absl::Status()> task) {
   return number;
 }
 
+bool CommunicationThread::IsDone(int64_t number) {
+  std::lock_guard lock(mutex_);
+  return done_ > number;
+}
+
 absl::Status CommunicationThread::Wait(int64_t number) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return done_ > number; });

@@ -25,6 +25,8 @@ class CommunicationThread {
 
   // Never blocks for longer than the lock. Tasks are numbered from 0.
   int64_t Queue(std::function<absl::Status()> task);
+  // Whether task `number` has run: then Wait does not block.
+  bool IsDone(int64_t number);
   // Blocks until task `number` has run. The first failure of any task so far.
   absl::Status Wait(int64_t number);
 

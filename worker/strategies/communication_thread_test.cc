@@ -32,6 +32,8 @@ TEST(CommunicationThread, WaitsForTheNamedTaskOnly) {
     return absl::OkStatus();
   });
   EXPECT_TRUE(thread.Wait(first).ok());
+  EXPECT_TRUE(thread.IsDone(first));
+  EXPECT_FALSE(thread.IsDone(second));
   let_second_go = true;
   let_second_go.notify_all();
   EXPECT_TRUE(thread.Wait(second).ok());

@@ -30,8 +30,10 @@ proto::Job QuadraticJob(proto::Strategy::Name strategy, int workers) {
   return job;
 }
 
-// Runs `steps` steps on every worker and returns everyone's final parameters.
-std::vector<std::vector<float>> Train(const proto::Job& job, int steps) {
+// Runs `steps` steps on every worker, which must exchange values so often, and returns
+// everyone's final parameters.
+std::vector<std::vector<float>> Train(const proto::Job& job, int steps,
+                                      int expected_synchronisations) {
   const int workers = job.workers();
   FlatLayout layout;
   AppendParameter(layout, "late", {2});
@@ -41,6 +43,7 @@ std::vector<std::vector<float>> Train(const proto::Job& job, int steps) {
   const SystemClock wire_clock;
   const auto endpoints = net::MakeInprocEndpoints(workers, /*silence_s=*/10, wire_clock);
   std::vector<std::vector<float>> parameters(workers);
+  std::vector<int64_t> synchronisations(workers);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < workers; ++rank) {
     threads.emplace_back([&, rank] {
@@ -73,9 +76,11 @@ std::vector<std::vector<float>> Train(const proto::Job& job, int steps) {
         timeline.EndStep(1, 0);
       }
       ASSERT_TRUE(strategy->Finish().ok());
+      synchronisations[rank] = strategy->counters().synchronisations;
     });
   }
   for (std::thread& thread : threads) thread.join();
+  for (const int64_t mine : synchronisations) EXPECT_EQ(mine, expected_synchronisations);
   return parameters;
 }
 
@@ -83,7 +88,7 @@ std::vector<std::vector<float>> Train(const proto::Job& job, int steps) {
 TEST(AllReduceStrategy, FollowsTheClosedFormOnAQuadratic) {
   for (const int workers : {1, 2, 3}) {
     const double mean = (workers + 1) / 2.0;
-    const auto parameters = Train(QuadraticJob(proto::Strategy::allreduce_ring, workers), 4);
+    const auto parameters = Train(QuadraticJob(proto::Strategy::allreduce_ring, workers), 4, 4);
     for (const std::vector<float>& mine : parameters) {
       for (const float value : mine) {
         EXPECT_NEAR(value, mean * (1 - 1.0 / 16), 1e-6) << workers << " workers";
@@ -95,7 +100,7 @@ TEST(AllReduceStrategy, FollowsTheClosedFormOnAQuadratic) {
 TEST(LocalStrategy, OneLocalStepIsTheMeanGradient) {
   proto::Job job = QuadraticJob(proto::Strategy::local_sgd, 2);
   job.mutable_local_sgd()->set_local_steps(1);
-  for (const std::vector<float>& mine : Train(job, 4)) {
+  for (const std::vector<float>& mine : Train(job, 4, 4)) {
     for (const float value : mine) EXPECT_NEAR(value, 1.5 * (1 - 1.0 / 16), 1e-6);
   }
 }
@@ -105,7 +110,7 @@ TEST(LocalStrategy, OneLocalStepIsTheMeanGradient) {
 TEST(LocalStrategy, EndsWithTheAverageOfAllWorkers) {
   proto::Job job = QuadraticJob(proto::Strategy::local_sgd, 3);
   job.mutable_local_sgd()->set_local_steps(3);
-  for (const std::vector<float>& mine : Train(job, 5)) {
+  for (const std::vector<float>& mine : Train(job, 5, 3)) {
     for (const float value : mine) EXPECT_NEAR(value, 2 * (1 - 1.0 / 32), 1e-6);
   }
 }
@@ -117,7 +122,7 @@ TEST(LocalStrategy, OuterNesterovTakesItsFirstStep) {
   job.mutable_local_sgd()->set_local_steps(1);
   job.mutable_local_sgd()->set_outer_learning_rate(0.7);
   job.mutable_local_sgd()->set_outer_momentum(0.9);
-  for (const std::vector<float>& mine : Train(job, 1)) {
+  for (const std::vector<float>& mine : Train(job, 1, 1)) {
     for (const float value : mine) EXPECT_NEAR(value, 0.7 * 0.75 * 1.9, 1e-6);
   }
 }
@@ -128,7 +133,7 @@ TEST(LocalStrategy, TheFirstPhaseAveragesPlainly) {
   job.mutable_local_sgd()->set_first_phase_steps(2);
   job.mutable_local_sgd()->set_outer_learning_rate(0.7);
   job.mutable_local_sgd()->set_outer_momentum(0.9);
-  for (const std::vector<float>& mine : Train(job, 2)) {
+  for (const std::vector<float>& mine : Train(job, 2, 2)) {
     for (const float value : mine) EXPECT_NEAR(value, 1.5 * (1 - 1.0 / 4), 1e-6);
   }
 }
