@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "core/job_internal.h"
+#include "core/strategy_traits.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/text_format.h"
@@ -84,38 +85,10 @@ uint64_t JobFingerprint(const proto::Job& job) {
 
 std::string StrategyName(proto::Strategy::Name name) { return proto::Strategy::Name_Name(name); }
 
-bool UsesServers(const proto::Job& job) {
-  switch (job.strategy()) {
-    case proto::Strategy::ps_sync:
-    case proto::Strategy::ps_ssp:
-    case proto::Strategy::ps_async:
-      return true;
-    case proto::Strategy::local_sgd:
-      return job.local_sgd().through() == proto::LocalSgd::servers;
-    case proto::Strategy::single:
-    case proto::Strategy::allreduce_ring:
-      return false;
-  }
-  return false;
-}
+bool UsesServers(const proto::Job& job) { return TraitsOf(job).servers; }
 
-bool UsesCollectives(const proto::Job& job) {
-  switch (job.strategy()) {
-    case proto::Strategy::allreduce_ring:
-      return true;
-    case proto::Strategy::local_sgd:
-      return job.local_sgd().through() == proto::LocalSgd::allreduce;
-    case proto::Strategy::single:
-    case proto::Strategy::ps_sync:
-    case proto::Strategy::ps_ssp:
-    case proto::Strategy::ps_async:
-      return false;
-  }
-  return false;
-}
+bool UsesCollectives(const proto::Job& job) { return TraitsOf(job).collective; }
 
-int WorkerProcesses(const proto::Job& job) {
-  return job.strategy() == proto::Strategy::single ? 1 : job.workers();
-}
+int WorkerProcesses(const proto::Job& job) { return TraitsOf(job).one_process ? 1 : job.workers(); }
 
 }  // namespace crossover

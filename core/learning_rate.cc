@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/strategy_traits.h"
+
 namespace crossover {
 namespace {
 
@@ -46,10 +48,8 @@ double LearningRateSchedule::At(int64_t step) const {
 }
 
 double PushRateFactor(const proto::Job& job) {
-  const bool update_per_push = job.strategy() == proto::Strategy::ps_ssp ||
-                               job.strategy() == proto::Strategy::ps_async;
   const bool divided = job.ps().push_rate() == proto::ParameterServer::by_workers;
-  return update_per_push && divided ? 1.0 / job.workers() : 1.0;
+  return TraitsOf(job).update_per_push && divided ? 1.0 / job.workers() : 1.0;
 }
 
 }  // namespace crossover

@@ -144,17 +144,23 @@ class Cluster {
         absl::StrCat("the process ", ended.Describe(), "; its log is ", process.log_path));
   }
 
-  // Tells everyone, gives them half the deadline to end by themselves, kills the rest.
+  // Tells everyone; who has not ended by itself after a quarter of the deadline is asked
+  // by a signal, who has not after half of it is killed.
   void TakeDown(const absl::Status& why) {
     if (rendezvous_ != nullptr) rendezvous_->Abort(std::string(why.message()));
+    const double quarter_s = options_.job.deadlines().loss_s() / 4;
+    WaitForEnds(quarter_s);
     for (Process& process : processes_) process.child.Signal(SIGTERM);
     // A process that was stopped acts on SIGTERM only once it goes on.
     for (Process& process : processes_) process.child.Signal(SIGCONT);
-    const int64_t deadline_ns =
-        clock_.NowNs() + static_cast<int64_t>(options_.job.deadlines().loss_s() / 2 * kNsPerS);
-    while (AnyRunning() && clock_.NowNs() < deadline_ns) signals_.Wait(0.05);
+    WaitForEnds(quarter_s);
     for (Process& process : processes_) process.child.Signal(SIGKILL);
     while (AnyRunning()) signals_.Wait(0.05);
+  }
+
+  void WaitForEnds(double seconds) {
+    const int64_t deadline_ns = clock_.NowNs() + static_cast<int64_t>(seconds * kNsPerS);
+    while (AnyRunning() && clock_.NowNs() < deadline_ns) signals_.Wait(0.05);
   }
 
   bool AnyRunning() {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/strategy_traits.h"
 
 namespace crossover::experiments {
 namespace {
@@ -27,26 +28,6 @@ int64_t OptimizerStates(const proto::Optimizer& optimizer) {
   return 0;
 }
 
-int64_t Snapshots(const proto::Job& job, const StepPlan& plan) {
-  const int64_t every = job.measure().evaluate_every_steps() > 0
-                            ? job.measure().evaluate_every_steps()
-                            : plan.steps_per_epoch;
-  return plan.total_steps / every;
-}
-
-bool UpdatesOnWorkers(const proto::Job& job) {
-  return !UsesServers(job) || job.strategy() == proto::Strategy::local_sgd;
-}
-
-double SynchronisationsPerStep(const proto::Job& job, const StepPlan& plan) {
-  if (job.strategy() == proto::Strategy::single) return 0;
-  if (job.strategy() != proto::Strategy::local_sgd) return 1;
-  const int64_t first = std::min(job.local_sgd().first_phase_steps(), plan.total_steps);
-  const int64_t rest = plan.total_steps - first;
-  const int64_t h = job.local_sgd().local_steps();
-  return static_cast<double>(first + (rest + h - 1) / h) / static_cast<double>(plan.total_steps);
-}
-
 std::string Mebibytes(int64_t bytes) {
   return absl::StrFormat("%.0f MiB", static_cast<double>(bytes) / (1 << 20));
 }
@@ -64,25 +45,25 @@ RunSize SizeOfRun(const proto::Job& job, const JobSize& size) {
   RunSize run;
   run.workers = WorkerProcesses(job);
   run.servers = UsesServers(job) ? job.servers() : 0;
-  const double model_bytes = 4.0 * static_cast<double>(size.parameters);
-  const double n = job.workers();
-  if (UsesServers(job)) {
-    run.bytes_per_synchronisation = model_bytes;
-  } else if (UsesCollectives(job)) {
-    run.bytes_per_synchronisation = 2 * (n - 1) / n * model_bytes;
-  }
-  run.synchronisations_per_step = SynchronisationsPerStep(job, size.plan);
+  const StrategyTraits traits = TraitsOf(job);
+  run.bytes_per_synchronisation =
+      BytesPerSynchronisation(job, 4.0 * static_cast<double>(size.parameters));
+  run.synchronisations_per_step =
+      static_cast<double>(Synchronisations(job, size.plan.total_steps)) /
+      static_cast<double>(size.plan.total_steps);
 
   const int64_t states = OptimizerStates(job.optimizer());
   int64_t worker_buffers = 2;  // parameters, gradients
-  if (UpdatesOnWorkers(job)) worker_buffers += states;
-  if (job.strategy() == proto::Strategy::single && job.workers() > 1) ++worker_buffers;
-  run.worker_memory_bytes = kWorkerBaseBytes + size.data_bytes +
-                            4 * size.parameters * (worker_buffers + Snapshots(job, size.plan) + 1);
+  if (traits.updates_here) worker_buffers += states;
+  if (traits.one_process && job.workers() > 1) ++worker_buffers;
+  const int64_t snapshots =
+      size.plan.total_steps / EvaluationInterval(job, size.plan.steps_per_epoch);
+  run.worker_memory_bytes =
+      kWorkerBaseBytes + size.data_bytes + 4 * size.parameters * (worker_buffers + snapshots + 1);
   if (run.servers > 0) {
     // Parameters, sum and reply; every contribution where they are kept to be summed in order.
     int64_t server_buffers = 3;
-    if (!UpdatesOnWorkers(job)) server_buffers += states;
+    if (!traits.updates_here) server_buffers += states;
     if (job.deterministic()) server_buffers += job.workers();
     run.server_memory_bytes = kServerBaseBytes + 4 * size.parameters * server_buffers / run.servers;
   }

@@ -26,7 +26,7 @@ struct RunSize {
   int servers = 0;
   // Payload of one worker and synchronised step, each way (sent, received alike).
   double bytes_per_synchronisation = 0;
-  double synchronisations_per_step = 1;
+  double synchronisations_per_step = 1;  // without a last averaging
   // Expected resident memory of the largest process of each role: what our buffers
   // come to plus what the libraries take by themselves.
   int64_t worker_memory_bytes = 0;

@@ -9,6 +9,7 @@
 #include "core/job.h"
 #include "core/learning_rate.h"
 #include "core/status.h"
+#include "core/strategy_traits.h"
 #include "experiments/arrivals.h"
 #include "experiments/curves.h"
 #include "experiments/run_reports.h"
@@ -22,18 +23,6 @@ constexpr double kNsPerMs = 1e6;
 constexpr int64_t kBytesPerValue = 4;
 
 std::string Hexadecimal(uint64_t value) { return absl::StrFormat("%016x", value); }
-
-// All ranks take part in each operation and none ends before the last has begun.
-bool HasBarrier(const proto::Job& job) {
-  return job.strategy() == proto::Strategy::ps_sync ||
-         job.strategy() == proto::Strategy::allreduce_ring ||
-         job.strategy() == proto::Strategy::local_sgd;
-}
-
-// A server applies each worker's push by itself.
-bool AppliesEachPush(const proto::Job& job) {
-  return job.strategy() == proto::Strategy::ps_ssp || job.strategy() == proto::Strategy::ps_async;
-}
 
 RunResult Describe(const proto::Job& job, const RunContext& context) {
   RunResult result;
@@ -160,13 +149,6 @@ absl::Status ReduceWorkers(const AlignedRun& run, const Waits& waits, RunResult&
   return absl::OkStatus();
 }
 
-double FormulaBytes(const proto::Job& job, int64_t model_bytes) {
-  const double model = static_cast<double>(model_bytes);
-  if (UsesServers(job)) return model;
-  const double workers = WorkerProcesses(job);
-  return UsesCollectives(job) ? 2 * (workers - 1) / workers * model : 0;
-}
-
 void ReduceBytes(const proto::Job& job, const AlignedRun& run, RunResult& result) {
   double sent = 0, received = 0, wire_sent = 0, wire_received = 0;
   for (const WorkerTrack& worker : run.workers) {
@@ -182,7 +164,8 @@ void ReduceBytes(const proto::Job& job, const AlignedRun& run, RunResult& result
   result.model_bytes = run.workers[0].report->worker().parameter_count() * kBytesPerValue;
   result.bytes_sent_per_step = sent;
   result.bytes_received_per_step = received;
-  result.bytes_formula_per_step = FormulaBytes(job, result.model_bytes);
+  result.bytes_formula_per_step =
+      BytesPerSynchronisation(job, static_cast<double>(result.model_bytes));
   result.wire_bytes_sent_per_step = wire_sent;
   result.wire_bytes_received_per_step = wire_received;
 }
@@ -226,7 +209,7 @@ void ReduceServers(const AlignedRun& run, RunResult& result) {
 void ReduceLearning(const proto::Job& job, const AlignedRun& run, RunResult& result) {
   const LearningRateSchedule schedule(job.learning_rate(), job.global_batch(), result.steps);
   result.learning_rate_peak = schedule.peak();
-  result.updates_per_global_batch = AppliesEachPush(job) ? result.workers : 1;
+  result.updates_per_global_batch = TraitsOf(job).update_per_push ? result.workers : 1;
   result.effective_learning_rate =
       result.learning_rate_peak * PushRateFactor(job) * result.updates_per_global_batch;
   result.loss_curve = LossCurve(run);
@@ -333,14 +316,14 @@ absl::StatusOr<RunResult> ReduceRun(const proto::Job& job,
   std::vector<const WorkerTrack*> workers;
   for (const WorkerTrack& worker : run.workers) workers.push_back(&worker);
   ASSIGN_OR_RETURN(result.samples_per_second, SamplesPerSecond(workers));
-  const Arrivals arrivals = HasBarrier(job) ? WaitsAtBarriers(run) : WaitsAtBound(run);
+  const Arrivals arrivals = TraitsOf(job).barrier ? WaitsAtBarriers(run) : WaitsAtBound(run);
   ReduceSteps(run, arrivals.waits, result);
   RETURN_IF_ERROR(ReduceWorkers(run, arrivals.waits, result));
   ReduceBytes(job, run, result);
   ReduceServers(run, result);
   ReduceLearning(job, run, result);
   ReduceProcesses(run, result);
-  result.straggler = FindStraggler(run, HasBarrier(job));
+  result.straggler = FindStraggler(run, TraitsOf(job).barrier);
   AddNotes(job, run, arrivals, result);
   return result;
 }

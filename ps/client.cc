@@ -11,9 +11,17 @@
 #include "core/shard_plan.h"
 #include "core/status.h"
 #include "ps/client_stream.h"
+#include "ps/frame_buffer.h"
 #include "ps/wire.h"
 
 namespace crossover::ps {
+namespace {
+
+// More than the about 20 s after which gRPC gives up a connection on which nothing moves.
+constexpr double kReturnS = 60;
+constexpr int64_t kCancelCheckNs = 100'000'000;
+
+}  // namespace
 
 class Client::Impl final : public FrameHandler {
  public:
@@ -69,6 +77,7 @@ class Client::Impl final : public FrameHandler {
   const int64_t length_;
   const std::vector<std::byte> encoded_plan_;
   Timeline& timeline_;
+  SliceLender lender_;
   std::vector<std::unique_ptr<ServerStream>> streams_;  // by rank
 
   mutable std::mutex mutex_;  // of what follows
@@ -112,14 +121,20 @@ Client::Impl::Impl(const Options& options, const BucketPlan& buckets, ShardPlan 
 
 Client::Impl::~Impl() {
   Abort(absl::CancelledError("the client was destroyed"));
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return running_streams_ == 0; });
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return running_streams_ == 0; });
+  }
+  streams_.clear();  // and their channels, which may still write what they were lent
+  CROSSOVER_CHECK(lender_.WaitUntilReturned(kReturnS),
+                  "gRPC returns the buffers of a channel that was closed");
 }
 
 absl::Status Client::Impl::Connect() {
   running_streams_ = static_cast<int>(options_.servers.size());
   for (int server = 0; server < running_streams_; ++server) {
-    streams_.push_back(std::make_unique<ServerStream>(server, options_.servers[server], *this));
+    streams_.push_back(
+        std::make_unique<ServerStream>(server, options_.servers[server], *this, lender_));
   }
   for (const auto& stream : streams_) stream->Start(options_.identity);
   SendToAll(FrameKind::kPlan, encoded_plan_);
@@ -128,7 +143,19 @@ absl::Status Client::Impl::Connect() {
     return !failure_.ok() ||
            std::all_of(missing_acks_.begin(), missing_acks_.end(), [](int n) { return n == 0; });
   };
-  changed_.wait_for(lock, std::chrono::duration<double>(options_.connect_s), acknowledged);
+  const int64_t deadline_ns =
+      timeline_.clock().NowNs() + static_cast<int64_t>(options_.connect_s * 1e9);
+  while (!acknowledged()) {
+    if (options_.cancelled) {
+      lock.unlock();
+      const absl::Status cancelled = options_.cancelled();
+      lock.lock();
+      if (!cancelled.ok()) FailLocked(cancelled);
+    }
+    const int64_t left_ns = deadline_ns - timeline_.clock().NowNs();
+    if (left_ns <= 0 || acknowledged()) break;
+    changed_.wait_for(lock, std::chrono::nanoseconds(std::min(left_ns, kCancelCheckNs)));
+  }
   for (size_t server = 0; server < missing_acks_.size(); ++server) {
     if (missing_acks_[server] == 0) continue;
     FailLocked(absl::DeadlineExceededError(

@@ -9,6 +9,7 @@
 #define CROSSOVER_PS_CLIENT_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,7 +31,8 @@ struct ClientCounters {
 };
 
 // Belongs to the compute thread, except where stated. After an error every call
-// returns that error, and buffers lent to the client must stay until it is destroyed.
+// returns that error, and buffers lent to the client must stay until its destructor
+// has returned: by then gRPC has dropped what it was lent.
 //
 // For each bucket and step it records a kPush span (from PushBucket until the last
 // part has been written) and a kPull span (from there to the last reply), and for each
@@ -44,6 +46,9 @@ class Client {
     // The learning-rate schedule's, equal on all workers: the servers apply it.
     int64_t total_steps = 0;
     double connect_s = 60;
+    // Asked about every 100 ms while Connect waits; an error ends it with that status.
+    // Called without a lock; may be empty.
+    std::function<absl::Status()> cancelled;
     double step_s = 600;  // the job's deadlines.step_s: for each other wait
   };
   // Opens the streams and agrees on the plan; blocks. `buckets` is only read during
@@ -52,7 +57,10 @@ class Client {
   static absl::StatusOr<std::unique_ptr<Client>> Connect(const Options& options,
                                                          const BucketPlan& buckets,
                                                          Timeline& timeline);
-  // Ends the streams: a loss to the servers unless Leave was called.
+  // Ends the streams: a loss to the servers unless Leave was called. Blocks until gRPC
+  // needs no buffer of the caller's any more. Where a server's host has gone silent with
+  // a write under way that takes until the connection is given up (about 20 s); after
+  // 60 s it ends the process rather than leave gRPC with freed memory.
   ~Client();
 
   // Rank 0: gives the servers their first parameters. Blocks until all have them.

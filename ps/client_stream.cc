@@ -2,12 +2,12 @@
 
 #include "net/grpc_setup.h"
 #include "net/thread_handover.h"
-#include "ps/frame_buffer.h"
 
 namespace crossover::ps {
 
-ServerStream::ServerStream(int server, const std::string& address, FrameHandler& handler)
-    : server_(server), handler_(handler), stub_(net::MakeChannel(address)) {}
+ServerStream::ServerStream(int server, const std::string& address, FrameHandler& handler,
+                           SliceLender& lender)
+    : server_(server), handler_(handler), lender_(lender), stub_(net::MakeChannel(address)) {}
 
 void ServerStream::Start(const net::Identity& identity) {
   net::SetCallIdentity(identity, context_);
@@ -39,7 +39,7 @@ void ServerStream::PumpLocked() {
   const OutgoingFrame& frame = queue_.front();
   writing_header_ = frame.header;
   outgoing_ = frame.payload.empty() ? MakeMessage(frame.header)
-                                    : MakeMessage(frame.header, BorrowedSlice(frame.payload));
+                                    : MakeMessage(frame.header, lender_.Lend(frame.payload));
   queue_.pop_front();
   writing_ = true;
   StartWrite(&outgoing_);

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "net/identity.h"
+#include "ps/frame_buffer.h"
 #include "ps/payload.h"
 #include "ps/wire.h"
 
@@ -38,10 +39,17 @@ class FrameHandler {
   virtual void OnEnd(int server, const absl::Status& status) = 0;
 };
 
-// Thread-safe. Must live from Start until its OnEnd, as must the handler.
+// Thread-safe. Must live from Start until its OnEnd, as must the handler; the lender
+// must outlive it.
+//
+// gRPC is called with the mutex held. That is safe because gRPC runs no reaction inside
+// a Start... call (a reaction goes to a thread of its own or to the end of the one
+// under way), and needed: a frame comes from any thread, and the hold that keeps OnDone
+// back is removed only after closed_ has been set under the mutex, so whoever has
+// found the stream open may start a write until it lets the mutex go.
 class ServerStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  ServerStream(int server, const std::string& address, FrameHandler& handler);
+  ServerStream(int server, const std::string& address, FrameHandler& handler, SliceLender& lender);
 
   void Start(const net::Identity& identity);
   // Queues a frame. Without effect on a stream that has ended.
@@ -60,6 +68,7 @@ class ServerStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
 
   const int server_;
   FrameHandler& handler_;
+  SliceLender& lender_;  // of the payloads
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
   grpc::ByteBuffer incoming_;  // the reader's alone

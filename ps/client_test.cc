@@ -13,6 +13,7 @@
 #include "core/status.h"
 #include "core/timeline.h"
 #include "net/grpc_setup.h"
+#include "net/tcp_relay.h"
 #include "ps/frame_buffer.h"
 #include "ps/server_stream.h"
 #include "ps/wire.h"
@@ -171,6 +172,70 @@ TEST_F(ClientOfFake, AServerThatEndsWithoutAReasonIsLost) {
   const absl::Status status = Step(*client, 0);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(status.message(), HasSubstr("connection lost in step 0: the server ended it"));
+}
+
+TEST_F(ClientOfFake, ConnectingEndsWhenCancelled) {
+  FakeServer server([](WorkerStream&, const FrameHeader&) { return absl::OkStatus(); });
+  net::TcpRelay silent(server.address());
+  silent.Freeze();
+  Client::Options options;
+  options.servers = {silent.address()};
+  options.part_bytes = 16;
+  options.connect_s = 1e6;
+  int asked = 0;
+  options.cancelled = [&asked] {
+    return ++asked < 3 ? absl::OkStatus() : absl::AbortedError("worker 1 was lost");
+  };
+  EXPECT_EQ(Client::Connect(options, {.buckets = {{.id = 0, .length = 6}}}, timeline_).status(),
+            absl::AbortedError("worker 1 was lost"));
+  EXPECT_EQ(asked, 3);
+}
+
+// Large parts, so that the transport is in the middle of writing them; the memory goes
+// right after the client.
+TEST_F(ClientOfFake, NeedsNoBufferOnceItIsDestroyed) {
+  constexpr int64_t kLength = int64_t{1} << 22;
+  for (int round = 0; round < 5; ++round) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool first_came = false;
+    FakeServer server([&](WorkerStream&, const FrameHeader&) {
+      const std::lock_guard lock(mutex);
+      first_came = true;
+      changed.notify_all();
+      return absl::OkStatus();
+    });
+    Client::Options options;
+    options.servers = {server.address()};
+    options.part_bytes = 1 << 20;
+    options.total_steps = 5;
+    auto buffer = std::make_unique<std::vector<float>>(kLength, 1.0f);
+    auto client = Client::Connect(options, {.buckets = {{.id = 0, .length = kLength}}}, timeline_);
+    ASSERT_TRUE(client.ok()) << client.status();
+    (*client)->BeginStep(0, *buffer, *buffer);
+    (*client)->PushBucket(0);
+    {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return first_came; });
+    }
+    (*client)->Abort(absl::AbortedError("enough"));
+    EXPECT_EQ((*client)->Wait(), absl::AbortedError("enough"));
+    client->reset();
+    buffer.reset();
+  }
+}
+
+TEST(SliceLender, WaitsForWhatIsLent) {
+  SliceLender lender;
+  EXPECT_TRUE(lender.WaitUntilReturned(0));
+  const std::vector<std::byte> bytes(100);
+  {
+    const grpc::Slice slice = lender.Lend(bytes);
+    EXPECT_EQ(slice.begin(), reinterpret_cast<const uint8_t*>(bytes.data()));
+    const grpc::ByteBuffer message = MakeMessage({.kind = FrameKind::kPush}, slice);
+    EXPECT_FALSE(lender.WaitUntilReturned(0));
+  }
+  EXPECT_TRUE(lender.WaitUntilReturned(0));
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "ps/frame_buffer.h"
 
+#include <chrono>
+
+#include "core/check.h"
+
 namespace crossover::ps {
 
 ReceivedMessage::ReceivedMessage(const grpc::ByteBuffer& buffer) {
@@ -23,8 +27,32 @@ grpc::ByteBuffer MakeMessage(FrameHeader header, const grpc::Slice& payload) {
   return grpc::ByteBuffer(slices, 2);
 }
 
-grpc::Slice BorrowedSlice(std::span<const std::byte> bytes) {
-  return grpc::Slice(bytes.data(), bytes.size(), grpc::Slice::STATIC_SLICE);
+SliceLender::~SliceLender() {
+  const std::lock_guard lock(mutex_);
+  CROSSOVER_CHECK(lent_ == 0, "the lender outlives what it lends");
+}
+
+grpc::Slice SliceLender::Lend(std::span<const std::byte> bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++lent_;
+  }
+  // gRPC only reads what a slice of an outgoing message points to.
+  return grpc::Slice(const_cast<std::byte*>(bytes.data()), bytes.size(), &SliceLender::Return,
+                     this);
+}
+
+void SliceLender::Return(void* lender) {
+  auto& self = *static_cast<SliceLender*>(lender);
+  // Notified under the mutex, so that whoever waits cannot destroy it before.
+  const std::lock_guard lock(self.mutex_);
+  if (--self.lent_ == 0) self.returned_.notify_all();
+}
+
+bool SliceLender::WaitUntilReturned(double timeout_s) {
+  std::unique_lock lock(mutex_);
+  return returned_.wait_for(lock, std::chrono::duration<double>(timeout_s),
+                            [this] { return lent_ == 0; });
 }
 
 }  // namespace crossover::ps

@@ -5,7 +5,10 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
 
+#include <condition_variable>
 #include <cstddef>
+#include <cstdint>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -31,11 +34,34 @@ class ReceivedMessage {
 
 // A message of a header alone; its payload_bytes must be 0.
 grpc::ByteBuffer MakeMessage(const FrameHeader& header);
-// A message whose payload is shared (by reference count) with the slice, or
-// borrowed where the slice is a static one. Sets the header's payload_bytes.
+// A message whose payload is shared (by reference count) with the slice. Sets the
+// header's payload_bytes.
 grpc::ByteBuffer MakeMessage(FrameHeader header, const grpc::Slice& payload);
-// A slice that borrows: the bytes must stay until the message has left.
-grpc::Slice BorrowedSlice(std::span<const std::byte> bytes);
+
+// Lends bytes to gRPC without copying and knows when all have come back: a call that
+// has ended proves nothing, its transport may still be writing from them. Thread-safe.
+// The destructor needs everything back (CHECK).
+class SliceLender {
+ public:
+  SliceLender() = default;
+  ~SliceLender();
+  SliceLender(const SliceLender&) = delete;
+  SliceLender& operator=(const SliceLender&) = delete;
+
+  // The bytes must stay until all slices are back.
+  grpc::Slice Lend(std::span<const std::byte> bytes);
+  // Blocks until nothing is lent, at most this long: whether it is so.
+  bool WaitUntilReturned(double timeout_s);
+
+ private:
+  // From any thread of gRPC's, whatever locks it holds.
+  static void Return(void* lender);
+
+  // A leaf: nothing is called with it held.
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  int64_t lent_ = 0;
+};
 
 }  // namespace crossover::ps
 

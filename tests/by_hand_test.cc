@@ -103,6 +103,14 @@ class ByHand : public testing::Test {
     ADD_FAILURE() << "still running after a minute: " << Log(running);
     return {};
   }
+  void WaitForTraining(const std::vector<Running*>& workers) {
+    for (Running* worker : workers) {
+      while (Log(*worker).find("training begins") == std::string::npos) {
+        ASSERT_FALSE(worker->process.Poll().has_value()) << Log(*worker);
+        signals_.Wait(0.1);
+      }
+    }
+  }
   std::string Log(const Running& running) { return os::ReadFile(running.log_path).value_or(""); }
 
   experiments::SignalWaiter signals_;
@@ -182,13 +190,37 @@ TEST_F(ByHand, ATakenPortIsAnErrorThatNamesIt) {
   EXPECT_THAT(Log(host), HasSubstr("taken"));
 }
 
+// Without a launcher: kill -9 of one process ends all others, each with a line that
+// says who was lost.
+TEST_F(ByHand, ALostProcessEndsTheOthers) {
+  job_.set_steps(100'000);
+  job_.mutable_deadlines()->set_loss_s(3);
+  for (const int lost : {0, 1, 2}) {
+    running_.clear();
+    StartWorker(0);
+    StartWorker(1);
+    StartServer(0);
+    WaitForTraining({&running_[0], &running_[1]});
+    running_[lost].process.Signal(SIGKILL);
+    const int64_t lost_at_ns = clock_.NowNs();
+    for (int other = 0; other < 3; ++other) {
+      if (other == lost) continue;
+      EXPECT_EQ(End(running_[other]).code, 1);
+      // Worker 0 is the meeting point: with it, the rendezvous is what was lost.
+      EXPECT_THAT(Log(running_[other]), HasSubstr(lost == 0   ? "rendezvous at " + rendezvous_
+                                                  : lost == 1 ? "worker 1"
+                                                              : "server 0 at 127.0.0.1:"));
+    }
+    EXPECT_LT(clock_.NowNs() - lost_at_ns, int64_t{2} * 3'000'000'000);
+  }
+}
+
 TEST_F(ByHand, SigtermEndsEverybodyWith143ForTheOneToldSo) {
   job_.set_steps(100'000);
   Running& server = StartServer(0);
   Running& first = StartWorker(0);
   Running& second = StartWorker(1);
-  // A moment in the middle: all have joined by then, and nobody is near the end.
-  signals_.Wait(5);
+  WaitForTraining({&first, &second});
   second.process.Signal(SIGTERM);
   EXPECT_EQ(End(second).code, 143) << Log(second);
   EXPECT_EQ(End(first).code, 1) << Log(first);

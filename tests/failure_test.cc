@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/clock.h"
+#include "core/job.h"
+#include "os/files.h"
 #include "tests/cluster_fixture.h"
 
 namespace crossover::tests {
@@ -67,6 +69,21 @@ bool IsMoment(const Case& test, const std::vector<MemberState>& members) {
   return true;
 }
 
+// Everyone else ended by itself and said who was lost.
+void ExpectSurvivorsSayWhy(const Case& test) {
+  const std::string lost = net::ProcessName(test.role, test.rank);
+  const bool servers = UsesServers(LongJob(test));
+  for (int i = 0; i < kWorkers + (servers ? kServers : 0); ++i) {
+    const Role role = i < kWorkers ? Role::kWorker : Role::kServer;
+    const int rank = i < kWorkers ? i : i - kWorkers;
+    if (role == test.role && rank == test.rank) continue;
+    const std::string log = os::ReadFile(absl::StrCat(testing::TempDir(), "/", NameOf(test), "/",
+                                                      net::RoleName(role), "-", rank, ".log"))
+                                .value_or("no log");
+    EXPECT_THAT(log, HasSubstr(absl::StrCat(lost, " at "))) << net::ProcessName(role, rank);
+  }
+}
+
 class Loss : public testing::TestWithParam<Case> {};
 
 TEST_P(Loss, EndsEveryProcessAndNamesTheCulprit) {
@@ -104,6 +121,7 @@ TEST_P(Loss, EndsEveryProcessAndNamesTheCulprit) {
     EXPECT_THAT(message, HasSubstr("in step "));
   }
   for (const int pid : pids) EXPECT_FALSE(IsRunning(pid));
+  if (test.phase == Phase::kInAStep) ExpectSurvivorsSayWhy(test);
   // The deadline is the job's: silence takes it to be seen, and the others as long to end.
   EXPECT_LT(took_s, 2 * 3 + 2) << message;
 }

@@ -48,6 +48,7 @@ absl::StatusOr<std::unique_ptr<Links>> Links::Open(Options options, Timeline& ti
     client.total_steps = options.total_steps;
     client.step_s = job.deadlines().step_s();
     client.connect_s = job.deadlines().join_s();
+    client.cancelled = options.cancelled;
     ASSIGN_OR_RETURN(links->servers_, ps::Client::Connect(client, options.buckets, timeline));
   }
   return links;

@@ -4,6 +4,7 @@
 
 #include "core/reduce.h"
 #include "core/status.h"
+#include "core/strategy_traits.h"
 
 namespace crossover::worker {
 
@@ -107,10 +108,7 @@ bool Trainer::SnapshotDue(int64_t step) const {
   if (!options_.keep_snapshots) return false;
   // The last step's parameters are evaluated after the strategy has finished.
   if (step + 1 == options_.plan.total_steps) return false;
-  const int64_t every = options_.job.measure().evaluate_every_steps() > 0
-                            ? options_.job.measure().evaluate_every_steps()
-                            : options_.plan.steps_per_epoch;
-  return (step + 1) % every == 0;
+  return (step + 1) % EvaluationInterval(options_.job, options_.plan.steps_per_epoch) == 0;
 }
 
 Snapshot Trainer::TakeSnapshot(int64_t step, int64_t start_ns) {

@@ -4,9 +4,12 @@
 #include <fstream>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/bucket_plan.h"
 #include "core/job.h"
 #include "core/status.h"
+#include "core/strategy_traits.h"
 #include "net/wire_bytes.h"
 #include "worker/data/batch_loader.h"
 #include "worker/data/dataset.h"
@@ -23,7 +26,7 @@ constexpr double kCauseWaitS = 1;
 
 // Ranks whose shards of the data this process computes.
 std::vector<int> ShardsOf(const proto::Job& job, int rank) {
-  if (job.strategy() != proto::Strategy::single) return {rank};
+  if (!TraitsOf(job).one_process) return {rank};
   std::vector<int> all(job.workers());
   for (int i = 0; i < job.workers(); ++i) all[i] = i;
   return all;
@@ -127,7 +130,11 @@ absl::Status Worker::Join() {
     std::lock_guard lock(mutex_);
     member_ = rendezvous_.get();
   }
-  return CheckRoster(job, rendezvous_->roster());
+  RETURN_IF_ERROR(CheckRoster(job, rendezvous_->roster()));
+  options_.log(absl::StrCat("joined the run of ", rendezvous_->roster().workers.size(),
+                            " workers and ", rendezvous_->roster().servers.size(), " servers at ",
+                            member.address));
+  return absl::OkStatus();
 }
 
 absl::Status Worker::Train() {
@@ -139,6 +146,9 @@ absl::Status Worker::Train() {
   const BucketPlan buckets =
       MakeBucketPlan(model->layout(), job.buckets().first_bytes(), job.buckets().bytes());
   RETURN_IF_ERROR(aborted());
+  options_.log(absl::StrCat("loaded ", data.train.size(), " training samples; ",
+                            model->layout().length, " parameters in ", buckets.buckets.size(),
+                            " buckets"));
   ASSIGN_OR_RETURN(const std::unique_ptr<Links> links,
                    Links::Open({.job = job,
                                 .identity = identity_,
@@ -197,6 +207,7 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
                   model, *strategy, timeline_, clock_);
   RETURN_IF_ERROR(strategy->Start());
   RETURN_IF_ERROR(rendezvous_->Barrier("start"));
+  options_.log(absl::StrCat("training begins: ", plan.total_steps, " steps"));
 
   Trained trained;
   trained.wire_before = net::CountWireBytes();
@@ -206,6 +217,9 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
   trained.counters = strategy->counters();
   RETURN_IF_ERROR(strategy->Finish());
   trained.finished_ns = clock_.NowNs();
+  options_.log(
+      absl::StrFormat("training ended after %.2f s",
+                      static_cast<double>(trained.finished_ns - trained.training.start_ns) * 1e-9));
   rendezvous_->SetStatus(plan.total_steps - 1, "evaluate", samples_done, 0);
   return WriteResults(trained, data.test, plan, model);
 }

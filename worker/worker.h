@@ -3,6 +3,7 @@
 #define CROSSOVER_WORKER_WORKER_H_
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,6 +36,8 @@ struct WorkerOptions {
   // the final parameters as raw little-endian fp32 in the flat layout's order.
   std::string report_path;
   std::string parameters_path;
+  // Takes the few lines that a log should hold; never empty.
+  std::function<void(const std::string&)> log;
 };
 
 // Run on one thread; Stop from any.

@@ -107,6 +107,11 @@ absl::StatusOr<WorkerOptions> MakeOptions(const Arguments& arguments, const prot
   }
   options.report_path = os::ResolveUserPath(arguments.report_path);
   options.parameters_path = os::ResolveUserPath(arguments.parameters_path);
+  const std::string who = net::ProcessName(net::Role::kWorker, options.rank);
+  options.log = [who](const std::string& line) {
+    std::printf("%s: %s\n", who.c_str(), line.c_str());
+    std::fflush(stdout);
+  };
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include "core/job.h"
 #include "core/reduce.h"
 #include "core/status.h"
+#include "core/strategy_traits.h"
 #include "os/files.h"
 #include "os/process_usage.h"
 
@@ -50,8 +51,7 @@ void AddSpans(const Timeline& timeline, proto::WorkerReport& report) {
 std::vector<int64_t> PicturedSteps(const proto::Job& job, const StepPlan& plan) {
   const int64_t middle = plan.total_steps / 2;
   // Two rounds of LocalSGD, so that a picture shows an averaging step among local ones.
-  const int64_t count =
-      job.strategy() == proto::Strategy::local_sgd ? 2 * job.local_sgd().local_steps() : 3;
+  const int64_t count = TraitsOf(job).local_steps ? 2 * job.local_sgd().local_steps() : 3;
   std::vector<int64_t> steps;
   for (int64_t step = middle; step < middle + std::min<int64_t>(count, 32); ++step) {
     if (step < plan.total_steps) steps.push_back(step);

@@ -1,6 +1,7 @@
 #include "worker/strategies/parameter_server_strategy.h"
 
 #include "core/status.h"
+#include "core/strategy_traits.h"
 #include "worker/strategies/server_start.h"
 
 namespace crossover::worker {
@@ -29,7 +30,7 @@ absl::Status ParameterServerStrategy::EndStep() {
 
 absl::Status ParameterServerStrategy::Finish() {
   // A push that others have yet to make would change what this worker holds.
-  if (context_.job.strategy() != proto::Strategy::ps_sync) {
+  if (TraitsOf(context_.job).update_per_push) {
     RETURN_IF_ERROR(context_.barrier("last push"));
     RETURN_IF_ERROR(context_.servers->Pull(context_.parameters.host()));
     RETURN_IF_ERROR(context_.barrier("last pull"));

@@ -1,0 +1,55 @@
+#include "core/strategy_traits.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace crossover {
+
+StrategyTraits TraitsOf(const proto::Job& job) {
+  switch (job.strategy()) {
+    case proto::Strategy::single:
+      return {.one_process = true, .updates_here = true};
+    case proto::Strategy::ps_sync:
+      return {.servers = true, .barrier = true};
+    case proto::Strategy::ps_ssp:
+    case proto::Strategy::ps_async:
+      return {.servers = true, .update_per_push = true};
+    case proto::Strategy::allreduce_ring:
+      return {.collective = true, .barrier = true, .updates_here = true};
+    case proto::Strategy::local_sgd: {
+      const bool servers = job.local_sgd().through() == proto::LocalSgd::servers;
+      return {.servers = servers,
+              .collective = !servers,
+              .barrier = true,
+              .updates_here = true,
+              .local_steps = true};
+    }
+  }
+  CROSSOVER_CHECK(false, "every strategy has a row");
+  return {};
+}
+
+double BytesPerSynchronisation(const proto::Job& job, double model_bytes) {
+  const StrategyTraits traits = TraitsOf(job);
+  const double n = job.workers();
+  if (traits.servers) return model_bytes;
+  return traits.collective ? 2 * (n - 1) / n * model_bytes : 0;
+}
+
+int64_t Synchronisations(const proto::Job& job, int64_t total_steps) {
+  const StrategyTraits traits = TraitsOf(job);
+  if (traits.one_process) return 0;
+  if (!traits.local_steps) return total_steps;
+  // AveragingSchedule, counted: every step of the first phase, then the first of every H.
+  const int64_t first = std::min(job.local_sgd().first_phase_steps(), total_steps);
+  const int64_t h = job.local_sgd().local_steps();
+  return first + (total_steps - first + h - 1) / h;
+}
+
+int64_t EvaluationInterval(const proto::Job& job, int64_t steps_per_epoch) {
+  const int64_t every = job.measure().evaluate_every_steps();
+  return every > 0 ? every : steps_per_epoch;
+}
+
+}  // namespace crossover

@@ -1,0 +1,37 @@
+// What a strategy's name means for everybody but its own class: which links it needs,
+// who waits, how many updates it makes, what it sends. One row a strategy. Pure; the
+// job must have passed ValidateJob.
+#ifndef CROSSOVER_CORE_STRATEGY_TRAITS_H_
+#define CROSSOVER_CORE_STRATEGY_TRAITS_H_
+
+#include <cstdint>
+
+#include "proto/job.pb.h"
+
+namespace crossover {
+
+struct StrategyTraits {
+  bool one_process = false;      // one worker process computes every worker's shard
+  bool servers = false;          // values go through parameter servers
+  bool collective = false;       // values go from worker to worker
+  bool update_per_push = false;  // a server makes an update of each worker's push
+  bool barrier = false;          // every rank takes part in each synchronisation
+  bool updates_here = false;     // the optimizer runs on the workers
+  bool local_steps = false;      // parameters are exchanged, not gradients, and not every step
+};
+StrategyTraits TraitsOf(const proto::Job& job);
+
+// Payload of one worker and synchronisation, each way, by the formula: with M =
+// model_bytes, servers M; a collective 2 (N-1)/N M; nothing for one process.
+double BytesPerSynchronisation(const proto::Job& job, double model_bytes);
+
+// Synchronisations in `total_steps` steps, without the one that a strategy of local
+// steps adds at its end.
+int64_t Synchronisations(const proto::Job& job, int64_t total_steps);
+
+// Steps between two snapshots that are evaluated.
+int64_t EvaluationInterval(const proto::Job& job, int64_t steps_per_epoch);
+
+}  // namespace crossover
+
+#endif  // CROSSOVER_CORE_STRATEGY_TRAITS_H_

@@ -1,0 +1,74 @@
+#include "core/strategy_traits.h"
+
+#include <gtest/gtest.h>
+
+#include "core/averaging.h"
+
+namespace crossover {
+namespace {
+
+proto::Job JobOf(proto::Strategy::Name strategy) {
+  proto::Job job;
+  job.set_strategy(strategy);
+  job.set_workers(4);
+  return job;
+}
+
+TEST(StrategyTraits, EveryNameHasARow) {
+  for (int value = proto::Strategy::Name_MIN; value <= proto::Strategy::Name_MAX; ++value) {
+    if (!proto::Strategy::Name_IsValid(value)) continue;
+    const StrategyTraits traits = TraitsOf(JobOf(static_cast<proto::Strategy::Name>(value)));
+    // One way for values to travel, or one process and none.
+    EXPECT_EQ(traits.one_process + traits.servers + traits.collective, 1) << value;
+  }
+}
+
+TEST(StrategyTraits, LocalSgdGoesWhereItsParameterSays) {
+  proto::Job job = JobOf(proto::Strategy::local_sgd);
+  EXPECT_TRUE(TraitsOf(job).collective);
+  job.mutable_local_sgd()->set_through(proto::LocalSgd::servers);
+  EXPECT_TRUE(TraitsOf(job).servers);
+  EXPECT_FALSE(TraitsOf(job).collective);
+}
+
+TEST(StrategyTraits, BytesAreTheFormulas) {
+  EXPECT_EQ(BytesPerSynchronisation(JobOf(proto::Strategy::single), 4000), 0);
+  EXPECT_EQ(BytesPerSynchronisation(JobOf(proto::Strategy::ps_async), 4000), 4000);
+  EXPECT_EQ(BytesPerSynchronisation(JobOf(proto::Strategy::allreduce_ring), 4000), 6000);
+  EXPECT_EQ(BytesPerSynchronisation(JobOf(proto::Strategy::local_sgd), 4000), 6000);
+}
+
+TEST(StrategyTraits, CountsSynchronisations) {
+  EXPECT_EQ(Synchronisations(JobOf(proto::Strategy::single), 50), 0);
+  EXPECT_EQ(Synchronisations(JobOf(proto::Strategy::ps_ssp), 50), 50);
+  proto::Job local = JobOf(proto::Strategy::local_sgd);
+  EXPECT_EQ(Synchronisations(local, 50), 7);  // after 0, 8, ..., 48
+  local.mutable_local_sgd()->set_first_phase_steps(10);
+  EXPECT_EQ(Synchronisations(local, 50), 10 + 5);  // and after 10, 18, ..., 42
+}
+
+TEST(StrategyTraits, CountsWhatTheAveragingScheduleDoes) {
+  for (const int64_t h : {1, 3, 8}) {
+    for (const int64_t first : {0, 1, 10, 100}) {
+      proto::Job local = JobOf(proto::Strategy::local_sgd);
+      local.mutable_local_sgd()->set_local_steps(h);
+      local.mutable_local_sgd()->set_first_phase_steps(first);
+      const AveragingSchedule schedule = {.local_steps = h, .first_phase_steps = first};
+      int64_t averagings = 0;
+      for (int64_t step = 0; step < 50; ++step) {
+        averagings += schedule.AveragesAfter(step);
+        EXPECT_EQ(Synchronisations(local, step + 1), averagings) << h << " " << first;
+      }
+    }
+  }
+}
+
+TEST(StrategyTraits, EvaluatesEveryEpochUnlessToldOtherwise) {
+  proto::Job job;
+  EXPECT_EQ(EvaluationInterval(job, 118), 118);
+  job.mutable_measure()->set_evaluate_every_steps(7);
+  EXPECT_EQ(EvaluationInterval(job, 118), 7);
+}
+
+}  // namespace
+}  // namespace crossover
