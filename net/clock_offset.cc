@@ -1,8 +1,16 @@
 #include "net/clock_offset.h"
 
 namespace crossover::net {
+namespace {
+
+bool InRange(int64_t time_ns) {
+  return time_ns >= 0 && time_ns <= ClockOffsetEstimator::kTimeNsMax;
+}
+
+}  // namespace
 
 void ClockOffsetEstimator::Add(int64_t send_ns, int64_t receive_ns, int64_t remote_ns) {
+  if (!InRange(send_ns) || !InRange(receive_ns) || !InRange(remote_ns)) return;
   if (receive_ns < send_ns) return;
   const int64_t round_trip_ns = receive_ns - send_ns;
   const int64_t middle_ns = send_ns + round_trip_ns / 2;

@@ -20,9 +20,11 @@ struct ClockOffset {
 class ClockOffsetEstimator {
  public:
   static constexpr int64_t kWindowNs = 60'000'000'000;
+  static constexpr int64_t kTimeNsMax = int64_t{1} << 62;  // about 146 years
 
   // One exchange: own clock at sending and receiving, the other's in between.
-  // Ignored if received before sent.
+  // Ignored if received before sent, or if a time is not from 0 to kTimeNsMax (two of
+  // the three have been on the wire).
   void Add(int64_t send_ns, int64_t receive_ns, int64_t remote_ns);
   // Zeros before the first exchange.
   ClockOffset Best() const;

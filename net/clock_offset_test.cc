@@ -1,5 +1,7 @@
 #include "net/clock_offset.h"
 
+#include <limits>
+
 #include "gtest/gtest.h"
 
 namespace crossover::net {
@@ -54,6 +56,20 @@ TEST(ClockOffsetTest, IgnoresAReplyFromTheFuture) {
   estimator.Add(100, 50, 0);
   EXPECT_EQ(estimator.Best().error_ns, 0);
   EXPECT_EQ(estimator.Best().offset_ns, 0);
+}
+
+TEST(ClockOffsetTest, IgnoresTimesThatNoClockShows) {
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  ClockOffsetEstimator estimator;
+  for (const int64_t time_ns : {kMin, int64_t{-1}, ClockOffsetEstimator::kTimeNsMax + 1, kMax}) {
+    estimator.Add(time_ns, 100, 50);
+    estimator.Add(0, 100, time_ns);
+    estimator.Add(0, time_ns, 50);
+  }
+  EXPECT_EQ(estimator.Best().error_ns, 0);
+  estimator.Add(0, 100, ClockOffsetEstimator::kTimeNsMax);
+  EXPECT_EQ(estimator.Best().offset_ns, ClockOffsetEstimator::kTimeNsMax - 50);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "core/status.h"
 #include "net/address.h"
+#include "net/one_line.h"
 
 namespace crossover::net {
 namespace {
@@ -203,7 +204,8 @@ grpc::Status ToGrpc(const absl::Status& status) {
 }
 
 absl::Status FromGrpc(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                      OneLine(status.error_message()));
 }
 
 }  // namespace crossover::net

@@ -51,6 +51,7 @@ gpr_timespec TimeoutFromNow(double seconds);
 
 // Between the two libraries' status codes, which have the same numbers.
 grpc::Status ToGrpc(const absl::Status& status);
+// The text is a peer's: made one line of bounded length (net/one_line.h).
 absl::Status FromGrpc(const grpc::Status& status);
 
 }  // namespace crossover::net

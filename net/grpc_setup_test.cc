@@ -241,6 +241,8 @@ TEST(GrpcStatusTest, ConvertsBothWays) {
     EXPECT_EQ(FromGrpc(ToGrpc(status)), status);
   }
   EXPECT_EQ(ToGrpc(absl::AbortedError("x")).error_code(), grpc::StatusCode::ABORTED);
+  EXPECT_EQ(FromGrpc(grpc::Status(grpc::StatusCode::ABORTED, "two\nlines")),
+            absl::AbortedError("two?lines"));
 }
 
 TEST(PeerAddressTest, LosesGrpcsDress) {

@@ -16,8 +16,6 @@ namespace crossover::net {
 namespace {
 
 constexpr size_t kTokenBytes = 16;
-constexpr size_t kMinTokenCharacters = 16;
-constexpr size_t kMaxTokenCharacters = 1024;  // fits a gRPC header and a handshake
 
 }  // namespace
 
@@ -40,7 +38,7 @@ absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return absl::NotFoundError(absl::StrCat("token file ", path, " cannot be read"));
   // One more than allowed, and the end of the line, so that too long is seen as such.
-  std::string text(kMaxTokenCharacters + 3, '\0');
+  std::string text(kTokenCharactersMax + 3, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad()) return absl::UnavailableError(absl::StrCat("token file ", path, ": read error"));
   text.resize(static_cast<size_t>(file.gcount()));
@@ -54,11 +52,11 @@ absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
           "token file ", path, " must hold one line of printable characters without spaces"));
     }
   }
-  if (text.size() < kMinTokenCharacters || text.size() > kMaxTokenCharacters) {
+  if (text.size() < kTokenCharactersMin || text.size() > kTokenCharactersMax) {
     return absl::InvalidArgumentError(
         absl::StrFormat("token file %s holds a token of %d characters%s; %d to %d are allowed",
-                        path, text.size(), text.size() > kMaxTokenCharacters ? " or more" : "",
-                        kMinTokenCharacters, kMaxTokenCharacters));
+                        path, text.size(), text.size() > kTokenCharactersMax ? " or more" : "",
+                        kTokenCharactersMin, kTokenCharactersMax));
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #ifndef CROSSOVER_NET_IDENTITY_H_
 #define CROSSOVER_NET_IDENTITY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,9 +17,13 @@ namespace crossover::net {
 enum class Role { kWorker, kServer };
 const char* RoleName(Role role);  // "worker", "server"
 
+// Fits a gRPC header and the TCP handshake.
+inline constexpr size_t kTokenCharactersMin = 16;
+inline constexpr size_t kTokenCharactersMax = 256;
+
 struct Identity {
   uint64_t job_fingerprint = 0;
-  std::string token;  // 32 hexadecimal digits
+  std::string token;  // of 16 to 256 printable ASCII characters without spaces
   Role role = Role::kWorker;
   int rank = 0;
 };
@@ -26,9 +31,10 @@ struct Identity {
 // "worker 3": how every message names a process.
 std::string ProcessName(Role role, int rank);
 
-// 128 random bits from the operating system.
+// 128 random bits from the operating system, as 32 hexadecimal digits.
 std::string MakeToken();
-// Reads a token from a file: one line of at least 16 characters.
+// Reads a token from a file: one line of 16 to 256 printable ASCII characters without
+// spaces.
 absl::StatusOr<std::string> ReadTokenFile(const std::string& path);
 // Takes the same time wherever two tokens of one length differ.
 bool TokensEqual(std::string_view a, std::string_view b);

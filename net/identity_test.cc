@@ -49,7 +49,7 @@ TEST(IdentityTest, RefusesBadTokenFilesByName) {
   const std::string token = "0123456789abcdef";
   for (const std::string& text :
        {std::string(), token.substr(1), token + "\n" + token, token + " x", token + "\xff",
-        token + std::string(1, '\0'), std::string(1025, 'a'), std::string(100000, 'a')}) {
+        token + std::string(1, '\0'), std::string(257, 'a'), std::string(100000, 'a')}) {
     const std::string path = WriteFile("bad_token", text);
     const absl::StatusOr<std::string> read = ReadTokenFile(path);
     ASSERT_FALSE(read.ok()) << text.size() << " characters";

@@ -52,7 +52,8 @@ class JoinStream final
   const Handlers handlers_;
   grpc::ClientContext context_;
 
-  // gRPC is never called with it held.
+  // gRPC is never called with it held. A write that was marked (writing_) keeps the hold
+  // until its reaction, so the call is still there when the write is started.
   std::mutex mutex_;
   std::condition_variable done_changed_;
   std::deque<proto::MemberMessage> queue_;

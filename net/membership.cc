@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "core/check.h"
 #include "net/address.h"
+#include "net/one_line.h"
 
 namespace crossover::net {
 namespace {
@@ -35,14 +36,6 @@ std::string RanksOf(Role role, int count) {
 }
 
 }  // namespace
-
-std::string OneLine(std::string_view text, size_t max_bytes) {
-  std::string line(text.substr(0, max_bytes));
-  for (char& c : line) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return line;
-}
 
 std::string DescribeLoss(Role role, int rank, const std::string& address, int64_t step,
                          const std::string& reason) {

@@ -47,10 +47,6 @@ absl::Status AbortStatus(const proto::Failure& failure);
 inline constexpr size_t kMaxBarrierNameBytes = 100;
 inline constexpr size_t kMaxReasonBytes = 1000;  // of a failure; fits a gRPC status's header
 
-// At most `max_bytes` of printable ASCII: what goes into a log line, a status or a
-// header, whatever came off the wire. The rest becomes '?'.
-std::string OneLine(std::string_view text, size_t max_bytes);
-
 class Membership {
  public:
   using StreamId = int64_t;

@@ -17,6 +17,7 @@
 #include "net/grpc_setup.h"
 #include "net/join_stream.h"
 #include "net/membership.h"
+#include "net/one_line.h"
 #include "net/roster.h"
 #include "proto/rendezvous.pb.h"
 
@@ -53,7 +54,7 @@ class RendezvousClient::Impl {
 
   const Roster& roster() const { return *roster_; }  // not changed after Join
   void SetStatus(int64_t step, const std::string& phase, int64_t samples, double loss);
-  absl::Status Barrier(const std::string& name);
+  absl::Status Barrier(const std::string& name, double timeout_s);
   void ReportFailure(const absl::Status& why);
   absl::Status WaitForWorkersToLeave();
   absl::Status Leave();
@@ -206,8 +207,12 @@ absl::Status RendezvousClient::Impl::Take(const RendezvousMessage& message) {
 }
 
 absl::Status RendezvousClient::Impl::TakePong(const proto::Pong& pong) {
-  if (pong.member_time_ns() > last_ping_ns_) {
+  if (pong.member_time_ns() < 0 || pong.member_time_ns() > last_ping_ns_) {
     return absl::InvalidArgumentError("its pong answers no ping");
+  }
+  if (pong.rendezvous_time_ns() < 0 ||
+      pong.rendezvous_time_ns() > ClockOffsetEstimator::kTimeNsMax) {
+    return absl::InvalidArgumentError("its pong's time is none that a clock shows");
   }
   offsets_.Add(pong.member_time_ns(), clock_.NowNs(), pong.rendezvous_time_ns());
   if (quick_pings_left_ > 0) {
@@ -318,7 +323,7 @@ absl::Status RendezvousClient::Impl::OverStatus() const {
       ProcessName(options_.identity.role, options_.identity.rank), " has left the run"));
 }
 
-absl::Status RendezvousClient::Impl::Barrier(const std::string& name) {
+absl::Status RendezvousClient::Impl::Barrier(const std::string& name, double timeout_s) {
   std::unique_lock lock(mutex_);
   if (IsOver() || leaving_) return OverStatus();
   if (options_.identity.role != Role::kWorker) {
@@ -338,7 +343,12 @@ absl::Status RendezvousClient::Impl::Barrier(const std::string& name) {
   message.mutable_barrier()->set_name(name);
   stream_->Send(std::move(message));  // if it cannot, the stream is about to end
   lock.lock();
-  changed_.wait(lock, [this] { return IsOver() || !barrier_; });
+  if (!changed_.wait_for(lock, std::chrono::nanoseconds(ToNs(timeout_s)),
+                         [this] { return IsOver() || !barrier_; })) {
+    return absl::DeadlineExceededError(
+        absl::StrFormat("barrier '%s': not every worker came within %g s of %s", name, timeout_s,
+                        ProcessName(options_.identity.role, options_.identity.rank)));
+  }
   return barrier_ ? OverStatus() : absl::OkStatus();
 }
 
@@ -413,7 +423,9 @@ void RendezvousClient::SetStatus(int64_t step, const std::string& phase, int64_t
                                  double loss) {
   impl_->SetStatus(step, phase, samples, loss);
 }
-absl::Status RendezvousClient::Barrier(const std::string& name) { return impl_->Barrier(name); }
+absl::Status RendezvousClient::Barrier(const std::string& name, double timeout_s) {
+  return impl_->Barrier(name, timeout_s);
+}
 void RendezvousClient::ReportFailure(const absl::Status& why) { impl_->ReportFailure(why); }
 absl::Status RendezvousClient::WaitForWorkersToLeave() { return impl_->WaitForWorkersToLeave(); }
 absl::Status RendezvousClient::Leave() { return impl_->Leave(); }

@@ -27,7 +27,7 @@ class RendezvousClient {
     std::string data_address;  // where peers reach it, "" if nowhere
     double join_s = 60;        // until the rendezvous answers, and then until everyone has joined
     double loss_s = 10;        // silence of the rendezvous that counts as its loss
-    double heartbeat_s = 1;  // at most loss_s / 4, whatever is given
+    double heartbeat_s = 1;    // at most loss_s / 4, whatever is given
   };
 
   // Connects, says hello and blocks until everyone has joined. Errors: nobody
@@ -48,8 +48,10 @@ class RendezvousClient {
   // phase is told at once.
   void SetStatus(int64_t step, const std::string& phase, int64_t samples, double loss);
   // Blocks until every worker has arrived at the barrier of this name (workers only,
-  // 1 to 100 bytes, one barrier at a time). Bounded: ends early with the abort's status.
-  absl::Status Barrier(const std::string& name);
+  // 1 to 100 bytes, one barrier at a time). Ends early with the abort's status, and after
+  // timeout_s with DeadlineExceeded; then there is no barrier any more for this process,
+  // only ReportFailure or Leave.
+  absl::Status Barrier(const std::string& name, double timeout_s);
   // Tells the others that this process gives up and why; they are aborted. Blocks
   // until the rendezvous has answered, at most about two seconds; then status() is the run's
   // reason, which may be a deeper one: the loss that `why` is a consequence of.

@@ -241,7 +241,7 @@ TEST_F(RendezvousFailureTest, ARendezvousThatDiesIsLost) {
   EXPECT_TRUE(absl::StartsWith(status.message(),
                                absl::StrCat("the rendezvous at ", relay.address(), " was lost: ")))
       << status;
-  EXPECT_EQ(clients_[0]->Barrier("x"), status);
+  EXPECT_EQ(clients_[0]->Barrier("x", kLongS), status);
   // From the other side it is the worker's loss.
   ExpectServerAborted(
       "worker 0 at 127.0.0.1:4000 was lost before its first step: connection closed");
@@ -273,7 +273,8 @@ TEST_F(RendezvousFailureTest, ARendezvousThatFallsSilentIsLost) {
 
 TEST_F(RendezvousFailureTest, ABarrierEndsWithTheAbort) {
   StartRun(3, 0);
-  auto barrier = std::async(std::launch::async, [this] { return clients_[0]->Barrier("start"); });
+  auto barrier =
+      std::async(std::launch::async, [this] { return clients_[0]->Barrier("start", kLongS); });
   clients_[2].reset();
   EXPECT_TRUE(absl::StartsWith(barrier.get().message(), "worker 2 at 127.0.0.1:4002 was lost"));
 }

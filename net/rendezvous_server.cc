@@ -18,6 +18,7 @@
 #include "core/check.h"
 #include "core/status.h"
 #include "net/grpc_setup.h"
+#include "net/refused_call.h"
 #include "net/thread_handover.h"
 #include "proto/rendezvous.grpc.pb.h"
 
@@ -41,19 +42,6 @@ constexpr double kMaxWaitS = 1e8;
 std::chrono::duration<double> Seconds(double seconds) {
   return std::chrono::duration<double>(std::clamp(seconds, 0.0, kMaxWaitS));
 }
-
-// A call that is answered with an error and nothing else.
-class RefusedCall final : public Reactor {
- public:
-  explicit RefusedCall(const absl::Status& status) {
-    HandOver(this);
-    Finish(ToGrpc(status));
-  }
-  void OnDone() override {
-    TakeOver(this);
-    delete this;
-  }
-};
 
 }  // namespace
 
@@ -193,7 +181,7 @@ RendezvousServer::Impl::~Impl() {
 Reactor* RendezvousServer::Impl::Join(grpc::CallbackServerContext* context) {
   TakeOver(this);
   const absl::StatusOr<Identity> caller = CallerIdentity(options_.identity, *context);
-  if (!caller.ok()) return new RefusedCall(caller.status());
+  if (!caller.ok()) return new RefusedCall<Reactor>(caller.status());
   const std::string peer = PeerAddress(*context);
 
   std::vector<Start> starts;
@@ -201,7 +189,7 @@ Reactor* RendezvousServer::Impl::Join(grpc::CallbackServerContext* context) {
   const size_t most = kSpareStreams + static_cast<size_t>(options_.workers + options_.servers);
   if (stopping_ || streams_.size() >= most) {
     lock.unlock();
-    return new RefusedCall(absl::ResourceExhaustedError(
+    return new RefusedCall<Reactor>(absl::ResourceExhaustedError(
         absl::StrCat("the rendezvous at ", options_.address, " takes no more calls")));
   }
   Stream* const stream = new Stream(*this, next_stream_++, context);

@@ -82,7 +82,7 @@ TEST_F(RendezvousTest, NothingWorksAfterTheLeave) {
   StartRun(1, 0);
   EXPECT_TRUE(clients_[0]->Leave().ok());
   EXPECT_EQ(clients_[0]->Leave().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(clients_[0]->Barrier("late").code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(clients_[0]->Barrier("late", kLongS).code(), absl::StatusCode::kFailedPrecondition);
   clients_[0]->ReportFailure(absl::InternalError("late"));
   EXPECT_TRUE(server_->WaitForEnd(kLongS));
   EXPECT_TRUE(server_->status().ok());
@@ -95,19 +95,29 @@ TEST_F(RendezvousTest, BarriersHoldUntilTheLastWorkerComes) {
     std::vector<std::thread> early;
     for (int i = 0; i < 2; ++i) {
       early.emplace_back([&, i] {
-        EXPECT_TRUE(clients_[i]->Barrier(name).ok());
+        EXPECT_TRUE(clients_[i]->Barrier(name, kLongS).ok());
         ++passed;
       });
     }
     EXPECT_EQ(passed, 0);
-    EXPECT_TRUE(clients_[2]->Barrier(name).ok());
+    EXPECT_TRUE(clients_[2]->Barrier(name, kLongS).ok());
     for (std::thread& thread : early) thread.join();
     EXPECT_EQ(passed, 2);
   }
-  EXPECT_EQ(clients_[3]->Barrier("start").code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(clients_[0]->Barrier("").code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(clients_[0]->Barrier(std::string(101, 'x')).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(clients_[3]->Barrier("start", kLongS).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(clients_[0]->Barrier("", kLongS).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(clients_[0]->Barrier(std::string(101, 'x'), kLongS).code(),
+            absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(server_->status().ok());
+}
+
+TEST_F(RendezvousTest, ABarrierEndsAfterItsTime) {
+  StartRun(2, 0);
+  const absl::Status late = clients_[0]->Barrier("start", 0.05);
+  EXPECT_EQ(late, absl::DeadlineExceededError(
+                      "barrier 'start': not every worker came within 0.05 s of worker 0"));
+  clients_[0]->ReportFailure(late);
+  EXPECT_TRUE(absl::StrContains(clients_[1]->Barrier("start", kLongS).message(), late.message()));
 }
 
 TEST_F(RendezvousTest, RefusesStrangersAndGoesOn) {

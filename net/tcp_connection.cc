@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/check.h"
 #include "core/status.h"
+#include "net/one_line.h"
 
 namespace crossover::net {
 namespace {
@@ -152,7 +153,7 @@ std::optional<std::string> TcpConnection::FindFarewell() {
     if (header->farewell) {
       std::string text(header->bytes, '\0');
       const bool whole = ReadFully(std::as_writable_bytes(std::span(text)), deadline_ns);
-      return whole && !text.empty() ? std::optional(std::move(text)) : std::nullopt;
+      return whole && !text.empty() ? std::optional(OneLine(text)) : std::nullopt;
     }
     if (!SkipFully(header->bytes - (received - kMessageHeaderBytes), deadline_ns)) {
       return std::nullopt;

@@ -23,7 +23,7 @@
 namespace crossover::net {
 
 inline constexpr uint32_t kHandshakeVersion = 1;
-inline constexpr size_t kGreetingTextBytesMax = 256;
+inline constexpr size_t kGreetingTextBytesMax = kTokenCharactersMax;
 inline constexpr size_t kGreetingBytes = 32 + kGreetingTextBytesMax;
 
 struct Greeting {
@@ -47,7 +47,7 @@ bool MayBeGreeting(std::span<const std::byte> first_bytes);
 inline constexpr std::string_view kStrangerLine =
     "refused: this port belongs to a Crossover job, and that was no greeting of one\n";
 
-// `ours.token` must be at most kGreetingTextBytesMax long.
+// `ours.token` is of 16 to 256 printable ASCII characters without spaces, and fits.
 Greeting MakeGreeting(const Identity& ours, int world_size);
 Greeting MakeRefusal(const absl::Status& why);
 

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/status.h"
+#include "net/one_line.h"
 #include "net/tcp_handshake.h"
 
 namespace crossover::net {
@@ -243,7 +244,7 @@ class MeshBuilder {
     if (!answer.ok()) return Annotate(answer.status(), absl::StrCat(Name(out.peer), ": "));
     if (answer->status != 0) {
       return absl::PermissionDeniedError(
-          absl::StrCat(Name(out.peer), " refused this rank ", rank_, ": ", answer->text));
+          absl::StrCat(Name(out.peer), " refused this rank ", rank_, ": ", OneLine(answer->text)));
     }
     RETURN_IF_ERROR(CheckGreeting(options_.identity, world_size_, *answer, Name(out.peer)));
     if (answer->rank != static_cast<uint32_t>(out.peer)) {

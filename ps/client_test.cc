@@ -74,17 +74,21 @@ class FakeServer final : public grpc::CallbackGenericService, public StreamHandl
   std::shared_ptr<WorkerStream> stream_;
 };
 
+BucketPlan OneBucket(int64_t length) {
+  BucketPlan buckets;
+  buckets.buckets = {{.id = 0, .offset = 0, .length = length}};
+  return buckets;
+}
+
 // One bucket of 6 values in parts 0 (4 values) and 1 (2 values).
 class ClientOfFake : public ::testing::Test {
  protected:
   std::unique_ptr<Client> Connect(const FakeServer& server) {
-    BucketPlan buckets;
-    buckets.buckets = {{.id = 0, .offset = 0, .length = 6}};
     Client::Options options;
     options.servers = {server.address()};
     options.part_bytes = 16;
     options.total_steps = 5;
-    auto client = Client::Connect(options, buckets, timeline_);
+    auto client = Client::Connect(options, OneBucket(6), timeline_);
     EXPECT_TRUE(client.ok()) << client.status();
     return *std::move(client);
   }
@@ -186,7 +190,7 @@ TEST_F(ClientOfFake, ConnectingEndsWhenCancelled) {
   options.cancelled = [&asked] {
     return ++asked < 3 ? absl::OkStatus() : absl::AbortedError("worker 1 was lost");
   };
-  EXPECT_EQ(Client::Connect(options, {.buckets = {{.id = 0, .length = 6}}}, timeline_).status(),
+  EXPECT_EQ(Client::Connect(options, OneBucket(6), timeline_).status(),
             absl::AbortedError("worker 1 was lost"));
   EXPECT_EQ(asked, 3);
 }
@@ -210,7 +214,7 @@ TEST_F(ClientOfFake, NeedsNoBufferOnceItIsDestroyed) {
     options.part_bytes = 1 << 20;
     options.total_steps = 5;
     auto buffer = std::make_unique<std::vector<float>>(kLength, 1.0f);
-    auto client = Client::Connect(options, {.buckets = {{.id = 0, .length = kLength}}}, timeline_);
+    auto client = Client::Connect(options, OneBucket(kLength), timeline_);
     ASSERT_TRUE(client.ok()) << client.status();
     (*client)->BeginStep(0, *buffer, *buffer);
     (*client)->PushBucket(0);

@@ -37,7 +37,7 @@ class RawStream {
     Next();
   }
   void Send(FrameHeader header, std::span<const std::byte> payload) {
-    Send(MakeMessage(header, BorrowedSlice(payload)));
+    Send(MakeMessage(header, grpc::Slice(payload.data(), payload.size())));
   }
   void Send(FrameHeader header, const std::vector<float>& values) {
     Send(header, std::as_bytes(std::span(values)));

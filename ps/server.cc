@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/check.h"
 #include "core/status.h"
 #include "net/grpc_setup.h"
+#include "net/refused_call.h"
 #include "net/thread_handover.h"
 #include "ps/frame_buffer.h"
 #include "ps/served_shards.h"
@@ -19,6 +21,8 @@
 #include "ps/wire.h"
 
 namespace crossover::ps {
+
+using Refused = net::RefusedCall<grpc::ServerGenericBidiReactor>;
 
 class Server::Impl final : public grpc::CallbackGenericService, public StreamHandler {
  public:
@@ -52,6 +56,7 @@ class Server::Impl final : public grpc::CallbackGenericService, public StreamHan
   absl::Status Handle(int worker, const FrameHeader& header, const Payload& payload);
   absl::Status HandlePlan(int worker, const Payload& payload);
   absl::Status HandleLeave(int worker, ServedShards& shards);
+  absl::StatusOr<ServedShards*> ShardsFor(int worker, const WorkerPlan& plan);
   absl::Status CheckEqualPlans(int worker, const WorkerPlan& plan) const;
   absl::Status Deliver(absl::StatusOr<std::vector<Reply>> replies, const ServedShards& shards);
   void Send(int worker, const grpc::ByteBuffer& message, const ServedShards& shards);
@@ -63,6 +68,8 @@ class Server::Impl final : public grpc::CallbackGenericService, public StreamHan
   const Clock& clock_;
   net::RunningServer running_;
 
+  // Held by plan frames alone, while the parts are allocated. Taken before mutex_.
+  std::mutex plan_mutex_;
   mutable std::mutex mutex_;  // of what follows; never held while a part is worked on
   std::condition_variable stream_ended_;
   std::vector<Member> members_;           // by rank
@@ -127,12 +134,12 @@ grpc::ServerGenericBidiReactor* Server::Impl::CreateReactor(
     grpc::GenericCallbackServerContext* context) {
   net::TakeOver(this);
   const absl::StatusOr<int> rank = CheckCall(*context);
-  if (!rank.ok()) return new RefusedCall(rank.status());
+  if (!rank.ok()) return new Refused(rank.status());
   const std::lock_guard lock(mutex_);
   Member& member = members_[*rank];
-  if (stopping_) return new RefusedCall(absl::UnavailableError("the server stops"));
+  if (stopping_) return new Refused(absl::UnavailableError("the server stops"));
   if (member.connected) {
-    return new RefusedCall(absl::AlreadyExistsError(
+    return new Refused(absl::AlreadyExistsError(
         absl::StrCat("worker ", *rank, " has been connected before, from ", member.peer)));
   }
   member.connected = true;
@@ -146,7 +153,16 @@ absl::Status Server::Impl::OnMessage(int worker, const grpc::ByteBuffer& buffer)
   const ReceivedMessage message(buffer);
   absl::StatusOr<FrameHeader> header = DecodeHeader(message.bytes());
   absl::Status status = header.status();
-  if (status.ok()) status = Handle(worker, *header, message.bytes().Tail(FrameHeader::kBytes));
+  if (status.ok()) {
+    // How much memory is asked for is for the worker to say: too much ends its stream.
+    try {
+      status = Handle(worker, *header, message.bytes().Tail(FrameHeader::kBytes));
+    } catch (const std::bad_alloc&) {
+      status = absl::ResourceExhaustedError(absl::StrCat(
+          "server ", options_.identity.rank, " has too little memory for the ",
+          FrameKindName(header->kind), " frame of worker ", worker, ": use more servers"));
+    }
+  }
   if (!status.ok()) ReportLost(worker, status);
   return status;
 }
@@ -182,23 +198,34 @@ absl::Status Server::Impl::Handle(int worker, const FrameHeader& header, const P
 
 absl::Status Server::Impl::HandlePlan(int worker, const Payload& payload) {
   ASSIGN_OR_RETURN(const WorkerPlan plan, DecodePlan(payload));
-  ASSIGN_OR_RETURN(ShardPlan shard_plan,
-                   ShardPlanFor(plan, options_.job.servers(), options_.job.ps().part_bytes()));
+  ASSIGN_OR_RETURN(ServedShards* const shards, ShardsFor(worker, plan));
   {
     const std::lock_guard lock(mutex_);
     if (members_[worker].planned) {
       return absl::FailedPreconditionError("a second plan on one stream");
     }
-    if (shards_ == nullptr) {
-      first_planned_ = worker;
-      shards_ = std::make_unique<ServedShards>(options_.job, plan, std::move(shard_plan),
-                                               options_.identity.rank, clock_);
-    }
     RETURN_IF_ERROR(CheckEqualPlans(worker, plan));
     members_[worker].planned = true;
   }
-  Send(worker, MakeMessage({.kind = FrameKind::kAck}), *shards_);
+  Send(worker, MakeMessage({.kind = FrameKind::kAck}), *shards);
   return absl::OkStatus();
+}
+
+// The parts of the first plan that came.
+absl::StatusOr<ServedShards*> Server::Impl::ShardsFor(int worker, const WorkerPlan& plan) {
+  const std::lock_guard plan_lock(plan_mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (shards_ != nullptr) return shards_.get();
+  }
+  ASSIGN_OR_RETURN(ShardPlan shard_plan,
+                   ShardPlanFor(plan, options_.job.servers(), options_.job.ps().part_bytes()));
+  auto shards = std::make_unique<ServedShards>(options_.job, plan, std::move(shard_plan),
+                                               options_.identity.rank, clock_);
+  const std::lock_guard lock(mutex_);
+  first_planned_ = worker;
+  shards_ = std::move(shards);
+  return shards_.get();
 }
 
 // The caller holds the lock.

@@ -94,6 +94,4 @@ void WorkerStream::PumpLocked() {
   }
 }
 
-RefusedCall::RefusedCall(const absl::Status& why) { Finish(net::ToGrpc(why)); }
-
 }  // namespace crossover::ps

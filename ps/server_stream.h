@@ -65,13 +65,6 @@ class WorkerStream final : public grpc::ServerGenericBidiReactor {
   std::optional<grpc::Status> end_;
 };
 
-// Answers a call with an error at once and deletes itself.
-class RefusedCall final : public grpc::ServerGenericBidiReactor {
- public:
-  explicit RefusedCall(const absl::Status& why);
-  void OnDone() override { delete this; }
-};
-
 }  // namespace crossover::ps
 
 #endif  // CROSSOVER_PS_SERVER_STREAM_H_

@@ -207,7 +207,7 @@ absl::StatusOr<WorkerPlan> DecodePlan(const Payload& payload) {
   WorkerPlan plan;
   plan.total_steps = words[0];
   plan.bucket_lengths.assign(words.begin() + 1, words.end());
-  RETURN_IF_ERROR(CheckRange("plan", "total_steps", plan.total_steps, 0, kAny));
+  RETURN_IF_ERROR(CheckRange("plan", "total_steps", plan.total_steps, 0, kTotalStepsMax));
   int64_t total = 0;
   for (const int64_t length : plan.bucket_lengths) {
     RETURN_IF_ERROR(CheckRange("plan", "a bucket's length", length, 0, kValuesMax));

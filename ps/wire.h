@@ -84,7 +84,8 @@ struct WorkerPlan {
   bool operator==(const WorkerPlan&) const = default;
 };
 inline constexpr int64_t kBucketsMax = 1 << 16;
-inline constexpr int64_t kValuesMax = int64_t{1} << 33;
+inline constexpr int64_t kValuesMax = int64_t{1} << 31;  // of a frame, and of a plan in all
+inline constexpr int64_t kTotalStepsMax = 1'000'000'000'000;
 inline constexpr int64_t kPartsMax = 1 << 22;
 
 WorkerPlan MakeWorkerPlan(const BucketPlan& buckets, int64_t total_steps);

@@ -193,9 +193,11 @@ TEST(Plan, RefusesWhatCannotBe) {
     return std::string(DecodePlan(Payload(bytes)).status().message());
   };
   EXPECT_THAT(error({-1, {4}}), HasSubstr("total_steps is -1"));
+  EXPECT_THAT(error({kTotalStepsMax + 1, {4}}),
+              HasSubstr("total_steps is 1000000000001; allowed are 0 to 1000000000000"));
   EXPECT_THAT(error({1, {4, -4}}), HasSubstr("a bucket's length is -4"));
   EXPECT_THAT(error({1, {std::numeric_limits<int64_t>::max()}}), HasSubstr("bucket's length is 9"));
-  EXPECT_THAT(error({1, {kValuesMax, 1}}), HasSubstr("length together is 8589934593"));
+  EXPECT_THAT(error({1, {kValuesMax, 1}}), HasSubstr("length together is 2147483649"));
   EXPECT_THAT(error({1, std::vector<int64_t>(kBucketsMax + 1, 0)}), HasSubstr("allowed are 8 to"));
   EXPECT_EQ(error({0, {}}), "");
   EXPECT_FALSE(DecodePlan(Payload(Bytes(0))).ok());

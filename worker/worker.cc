@@ -1,7 +1,7 @@
 #include "worker/worker.h"
 
+#include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -181,11 +181,14 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
                     .timeline = timeline_,
                     .parameters = model.parameters(),
                     .gradients = model.gradients(),
+                    .total_steps = plan.total_steps,
                     .rank = options_.rank,
                     .contributors = job.workers(),
                     .collective = links.collective(),
                     .servers = links.servers(),
-                    .barrier = [this](const char* name) { return rendezvous_->Barrier(name); }});
+                    .barrier = [this, &job](const char* name) {
+                      return rendezvous_->Barrier(name, job.deadlines().step_s());
+                    }});
   const std::vector<std::unique_ptr<BatchLoader>> loaders =
       MakeLoaders(job, options_.rank, data.train, plan);
   std::vector<BatchLoader*> shards;
@@ -206,7 +209,9 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
                        }},
                   model, *strategy, timeline_, clock_);
   RETURN_IF_ERROR(strategy->Start());
-  RETURN_IF_ERROR(rendezvous_->Barrier("start"));
+  // The others may still load their data.
+  RETURN_IF_ERROR(
+      rendezvous_->Barrier("start", std::max(job.deadlines().join_s(), job.deadlines().step_s())));
   options_.log(absl::StrCat("training begins: ", plan.total_steps, " steps"));
 
   Trained trained;
