@@ -1,10 +1,19 @@
 #include "core/averaging.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/check.h"
 
 namespace crossover {
+
+AveragingSchedule MakeAveragingSchedule(const proto::LocalSgd& config, int64_t total_steps) {
+  const int64_t first_phase_steps =
+      config.has_first_phase_steps()
+          ? config.first_phase_steps()
+          : std::llround(config.first_phase_fraction() * static_cast<double>(total_steps));
+  return {.local_steps = config.local_steps(), .first_phase_steps = first_phase_steps};
+}
 
 OuterOptimizer::OuterOptimizer(double learning_rate, double momentum, int64_t length)
     : learning_rate_(learning_rate),

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "proto/job.pb.h"
+
 namespace crossover {
 
 // After which optimizer steps the parameters are averaged. PyTorch's
@@ -22,6 +24,9 @@ struct AveragingSchedule {
     return InFirstPhase(step) || (step - first_phase_steps) % local_steps == 0;
   }
 };
+
+// The job's schedule over `total_steps` steps. `config` must have passed ValidateJob.
+AveragingSchedule MakeAveragingSchedule(const proto::LocalSgd& config, int64_t total_steps);
 
 // theta_old - mean(theta_local) taken as a gradient of SGD with Nesterov
 // momentum: v = mu v + g, from v = 0; theta = theta_old - lr (g + mu v). With lr 1

@@ -99,5 +99,15 @@ TEST(OuterOptimizerDeathTest, RefusesRangesOutsideTheStretch) {
   EXPECT_DEATH(outer.Apply(0, parameters, std::span(mean).first(1)), "has one mean");
 }
 
+TEST(AveragingSchedule, TheFirstPhaseIsAFractionUnlessCounted) {
+  proto::LocalSgd config;
+  config.set_local_steps(8);
+  config.set_first_phase_fraction(0.25);
+  EXPECT_EQ(MakeAveragingSchedule(config, 708).first_phase_steps, 177);
+  EXPECT_EQ(MakeAveragingSchedule(config, 708).local_steps, 8);
+  config.set_first_phase_steps(0);
+  EXPECT_EQ(MakeAveragingSchedule(config, 708).first_phase_steps, 0);
+}
+
 }  // namespace
 }  // namespace crossover

@@ -57,6 +57,9 @@ proto::Job WithDefaults(const proto::Job& job) {
   if (job.learning_rate().has_warmup_steps()) {
     full.mutable_learning_rate()->clear_warmup_fraction();
   }
+  if (job.local_sgd().has_first_phase_steps()) {
+    full.mutable_local_sgd()->clear_first_phase_fraction();
+  }
   return full;
 }
 

@@ -223,6 +223,7 @@ absl::Status CheckStrategy(const proto::Job& job) {
   RETURN_IF_ERROR(PieceBytes(job, "allreduce.chunk_bytes", job.allreduce().chunk_bytes()));
   RETURN_IF_ERROR(Whole(job, "local_sgd.local_steps", 1, kStepsMax));
   RETURN_IF_ERROR(Whole(job, "local_sgd.first_phase_steps", 0, kStepsMax));
+  RETURN_IF_ERROR(Real(job, "local_sgd.first_phase_fraction", kFraction));
   RETURN_IF_ERROR(Real(job, "local_sgd.outer_learning_rate", kRate));
   RETURN_IF_ERROR(Real(job, "local_sgd.outer_momentum", kMomentum));
   RETURN_IF_ERROR(Whole(job, "buckets.first_bytes", 1, kBucketBytesMax));

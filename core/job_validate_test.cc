@@ -82,6 +82,7 @@ TEST(ValidateJobTest, BoundsOfSingleFields) {
        "a multiple of 4"},
       {"local_sgd.local_steps", {"0", "-1"}, {"1"}, "1 to "},
       {"local_sgd.first_phase_steps", {"-1"}, {"0", "5"}, "0 to "},
+      {"local_sgd.first_phase_fraction", {"-0.1", "1.1"}, {"0", "1"}, "0 to 1"},
       {"local_sgd.outer_learning_rate", {"0", "-1"}, {"0.7"}, "above 0, at most 1e6"},
       {"local_sgd.outer_momentum", {"-0.1", "1"}, {"0", "0.9"}, "from 0 to below 1"},
       {"buckets.first_bytes", {"0", "-1"}, {"1", "1000000000"}, "1 to "},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/averaging.h"
 #include "core/check.h"
 
 namespace crossover {
@@ -41,9 +42,10 @@ int64_t Synchronisations(const proto::Job& job, int64_t total_steps) {
   const StrategyTraits traits = TraitsOf(job);
   if (traits.one_process) return 0;
   if (!traits.local_steps) return total_steps;
-  // AveragingSchedule, counted: every step of the first phase, then the first of every H.
-  const int64_t first = std::min(job.local_sgd().first_phase_steps(), total_steps);
-  const int64_t h = job.local_sgd().local_steps();
+  // The schedule, counted: every step of the first phase, then the first of every H.
+  const AveragingSchedule schedule = MakeAveragingSchedule(job.local_sgd(), total_steps);
+  const int64_t first = std::min(schedule.first_phase_steps, total_steps);
+  const int64_t h = schedule.local_steps;
   return first + (total_steps - first + h - 1) / h;
 }
 

@@ -42,6 +42,7 @@ TEST(StrategyTraits, CountsSynchronisations) {
   EXPECT_EQ(Synchronisations(JobOf(proto::Strategy::single), 50), 0);
   EXPECT_EQ(Synchronisations(JobOf(proto::Strategy::ps_ssp), 50), 50);
   proto::Job local = JobOf(proto::Strategy::local_sgd);
+  local.mutable_local_sgd()->set_first_phase_steps(0);
   EXPECT_EQ(Synchronisations(local, 50), 7);  // after 0, 8, ..., 48
   local.mutable_local_sgd()->set_first_phase_steps(10);
   EXPECT_EQ(Synchronisations(local, 50), 10 + 5);  // and after 10, 18, ..., 42

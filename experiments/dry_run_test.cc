@@ -39,6 +39,7 @@ TEST(SizeOfRun, CountsProcesses) {
 
 TEST(SizeOfRun, LocalSgdSynchronisesEveryH) {
   proto::Job job = JobOf(proto::Strategy::local_sgd);
+  job.mutable_local_sgd()->set_first_phase_steps(0);
   EXPECT_DOUBLE_EQ(SizeOfRun(job, Size()).synchronisations_per_step, 13 / 100.0);
   job.mutable_local_sgd()->set_first_phase_steps(20);
   EXPECT_DOUBLE_EQ(SizeOfRun(job, Size()).synchronisations_per_step, (20 + 10) / 100.0);

@@ -60,7 +60,7 @@ ShardPart::Impl::Impl(const proto::Job& job, const Policy& policy, int64_t lengt
       length(length),
       schedule(job.learning_rate(), job.global_batch(), total_steps),
       rate_factor(PushRateFactor(job)),
-      first_phase_steps(job.local_sgd().first_phase_steps()),
+      first_phase_steps(MakeAveragingSchedule(job.local_sgd(), total_steps).first_phase_steps),
       parameters(length),
       sum(length),
       workers(policy.workers) {

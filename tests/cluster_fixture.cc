@@ -79,6 +79,7 @@ proto::Job SmallJob(const std::string& data_path) {
   job.mutable_learning_rate()->set_base(0.05);
   job.mutable_learning_rate()->set_warmup_fraction(0);
   job.mutable_learning_rate()->set_decay(proto::LearningRate::constant);
+  job.mutable_local_sgd()->set_first_phase_steps(0);
   job.mutable_measure()->set_warmup_steps(5);
   job.mutable_deadlines()->set_join_s(30);
   return job;

@@ -8,8 +8,7 @@ namespace crossover::worker {
 
 LocalStrategy::LocalStrategy(const StrategyContext& context)
     : context_(context),
-      schedule_{.local_steps = context.job.local_sgd().local_steps(),
-                .first_phase_steps = context.job.local_sgd().first_phase_steps()},
+      schedule_(MakeAveragingSchedule(context.job.local_sgd(), context.total_steps)),
       inner_(context.job.optimizer(), static_cast<int64_t>(context.parameters.length)),
       outer_(context.job.local_sgd().outer_learning_rate(),
              context.job.local_sgd().outer_momentum(),

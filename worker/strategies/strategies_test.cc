@@ -27,6 +27,7 @@ proto::Job QuadraticJob(proto::Strategy::Name strategy, int workers) {
   job.mutable_learning_rate()->set_base(0.5);
   job.mutable_learning_rate()->set_warmup_fraction(0);
   job.mutable_learning_rate()->set_decay(proto::LearningRate::constant);
+  job.mutable_local_sgd()->set_first_phase_steps(0);
   return job;
 }
 
@@ -59,6 +60,7 @@ std::vector<std::vector<float>> Train(const proto::Job& job, int steps,
                         .timeline = timeline,
                         .parameters = {parameters[rank].data(), kLength},
                         .gradients = {gradients.data(), kLength},
+                        .total_steps = steps,
                         .rank = rank,
                         .contributors = workers,
                         .collective = &collective,

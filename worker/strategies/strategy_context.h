@@ -3,6 +3,7 @@
 #ifndef CROSSOVER_WORKER_STRATEGIES_STRATEGY_CONTEXT_H_
 #define CROSSOVER_WORKER_STRATEGIES_STRATEGY_CONTEXT_H_
 
+#include <cstdint>
 #include <functional>
 
 #include "absl/status/status.h"
@@ -23,6 +24,7 @@ struct StrategyContext {
   Timeline& timeline;
   DeviceSpan parameters;
   DeviceSpan gradients;
+  int64_t total_steps = 0;
   int rank = 0;
   // Ranks whose gradients are in an update: what the fp32 sum is divided by.
   int contributors = 1;
