@@ -81,7 +81,7 @@ TEST_F(RendezvousFailureTest, TheMissingAreNamedAtTheJoinDeadline) {
   const absl::Status status = join.get().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
   EXPECT_TRUE(absl::StartsWith(status.message(),
-                               "worker 1, worker 2, server 0 never joined within 20 s: start"))
+                               "worker 1, worker 2, server 0 never joined within 60 s: start"))
       << status;
   ExpectServerAborted(std::string(status.message()));
   EXPECT_EQ(watch.calls(), 0);  // Join has said it

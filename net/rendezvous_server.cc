@@ -74,6 +74,7 @@ class RendezvousServer::Impl final : public proto::Rendezvous::CallbackService {
     bool finish;  // else a write
   };
 
+  void OnBound(Stream& stream);
   void OnReadDone(Stream& stream, bool ok);
   void OnWriteDone(Stream& stream, bool ok);
   void OnDone(Stream& stream);
@@ -112,6 +113,10 @@ class RendezvousServer::Impl::Stream final : public Reactor {
  public:
   Stream(Impl& impl, Membership::StreamId id, grpc::CallbackServerContext* context)
       : id(id), context(context), impl_(impl) {}
+  void OnSendInitialMetadataDone(bool /*ok*/) override {
+    TakeOver(this);
+    impl_.OnBound(*this);
+  }
   void OnReadDone(bool ok) override {
     TakeOver(this);
     impl_.OnReadDone(*this, ok);
@@ -130,6 +135,9 @@ class RendezvousServer::Impl::Stream final : public Reactor {
   MemberMessage incoming;
   RendezvousMessage outgoing;
   std::deque<RendezvousMessage> queue;
+  // gRPC has bound it to its call. Until then only Join starts operations, so that
+  // none comes from two threads while gRPC sets them aside.
+  bool bound = false;
   bool writing = false;
   std::optional<absl::Status> end;  // wanted, once the queue is empty
   int64_t end_wanted_ns = 0;
@@ -199,10 +207,21 @@ Reactor* RendezvousServer::Impl::Join(grpc::CallbackServerContext* context) {
   starts = Deliver();
   changed_.notify_all();  // the next deadline may be nearer
   lock.unlock();
-  // Not bound to its call before it is returned: gRPC keeps these for then.
+  Run(starts);  // of other streams
+  // gRPC sets these aside until it has bound what is returned here.
+  stream->StartSendInitialMetadata();
   stream->StartRead(&stream->incoming);
-  Run(starts);
   return stream;
+}
+
+void RendezvousServer::Impl::OnBound(Stream& stream) {
+  std::vector<Start> starts;
+  {
+    std::lock_guard lock(mutex_);
+    stream.bound = true;
+    Mark(stream, starts);
+  }
+  Run(starts);
 }
 
 void RendezvousServer::Impl::OnReadDone(Stream& stream, bool ok) {
@@ -277,7 +296,7 @@ std::vector<RendezvousServer::Impl::Start> RendezvousServer::Impl::Deliver() {
 }
 
 void RendezvousServer::Impl::Mark(Stream& stream, std::vector<Start>& starts) {
-  if (stream.writing || stream.finished) return;
+  if (!stream.bound || stream.writing || stream.finished) return;
   if (!stream.queue.empty()) {
     stream.outgoing = std::move(stream.queue.front());
     stream.queue.pop_front();
