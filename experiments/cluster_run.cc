@@ -57,7 +57,8 @@ class Cluster {
     rendezvous.workers = WorkerProcesses(options_.job);
     rendezvous.servers = UsesServers(options_.job) ? options_.job.servers() : 0;
     rendezvous.join_s = options_.job.deadlines().join_s();
-    rendezvous.loss_s = options_.job.deadlines().loss_s();
+    // Half the deadline to notice a silence, the other half to end (TakeDown).
+    rendezvous.loss_s = options_.job.deadlines().loss_s() / 2;
     RETURN_IF_ERROR(os::WriteFile(options_.directory + "/job.textproto", PrintJob(options_.job)));
     token_path_ = options_.directory + "/token";
     RETURN_IF_ERROR(os::WriteFile(token_path_, rendezvous.identity.token + "\n", 0600));

@@ -15,6 +15,7 @@
 #include "experiments/machine.h"
 #include "experiments/report_text.h"
 #include "net/address.h"
+#include "net/grpc_setup.h"
 #include "os/environment.h"
 #include "os/files.h"
 #include "os/job_file.h"
@@ -119,6 +120,11 @@ absl::StatusOr<std::vector<proto::Job>> ReadJobs(const Arguments& arguments,
     return absl::InvalidArgumentError(
         absl::StrCat("\"", parsed.positional[1], "\": one job file at most"));
   }
+  for (const auto& [path, value] : parsed.job_overrides) {
+    if (path != "strategy") continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--strategy=", value, ": a comparison runs several; fix: --comparison.strategies=", value));
+  }
   std::vector<proto::Job> jobs;
   ASSIGN_OR_RETURN(jobs.emplace_back(),
                    os::ReadJob(parsed.positional.empty() ? "" : parsed.positional[0], parsed));
@@ -133,7 +139,7 @@ absl::StatusOr<std::vector<proto::Job>> ReadJobs(const Arguments& arguments,
 }
 
 absl::Status RunMain(const Arguments& arguments, const ParsedFlags& parsed,
-                     const std::string& rerun_command, SignalWaiter& signals) {
+                     const std::string& rerun_command, int& ended_by) {
   SystemClock clock;
   ComparisonOptions options;
   ASSIGN_OR_RETURN(const std::vector<proto::Job> jobs, ReadJobs(arguments, parsed));
@@ -169,16 +175,25 @@ absl::Status RunMain(const Arguments& arguments, const ParsedFlags& parsed,
   // Processes of one machine talk through its loopback whatever address they use.
   options.network.loopback = true;
 
+  // Only now: until here nothing has been started, and a signal ends the program as it
+  // ends any other.
+  SignalWaiter signals;
   ProgressPrinter progress(stderr, isatty(STDERR_FILENO) == 1, clock);
   std::vector<RunResult> results;
-  const absl::Status status = RunComparison(options, signals, clock, progress, results);
-  if (!results.empty()) std::printf("\n%s\n", ReportText(results).c_str());
-  std::printf("results and reports: %s\n", options.directory.c_str());
+  absl::Status status = RunComparison(options, signals, clock, progress, results);
+  ended_by = signals.ended_by();
+  progress.Finish();
+  if (results.empty()) {
+    std::printf("no run was finished; logs: %s\n", options.directory.c_str());
+  } else {
+    std::printf("\n%s\nresults and reports: %s\n", ReportText(results).c_str(),
+                options.directory.c_str());
+  }
   return status;
 }
 
 int Main(int argc, char** argv) {
-  SignalWaiter signals;
+  net::SilenceGrpcLog();
   Arguments arguments;
   const FlagSet flags = MakeFlags(arguments);
   const absl::StatusOr<ParsedFlags> parsed = flags.Parse(argc, argv);
@@ -187,10 +202,11 @@ int Main(int argc, char** argv) {
     std::fputs(flags.Usage().c_str(), stdout);
     return 0;
   }
-  if (status.ok()) status = RunMain(arguments, *parsed, RerunCommand(argc, argv), signals);
+  int ended_by = 0;  // the signal, if one did
+  if (status.ok()) status = RunMain(arguments, *parsed, RerunCommand(argc, argv), ended_by);
   if (status.ok()) return 0;
   std::fprintf(stderr, "compare: %s\n", std::string(status.message()).c_str());
-  return absl::IsCancelled(status) ? os::ExitCodeOf(signals.ended_by()) : 1;
+  return absl::IsCancelled(status) ? os::ExitCodeOf(ended_by) : 1;
 }
 
 }  // namespace

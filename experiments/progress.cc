@@ -58,8 +58,8 @@ void ProgressPrinter::StartRun(const PlannedRun& run, int runs, int64_t total_st
     state_.left_s = LeftSeconds();
     Rewrite(FormatProgress(state_));
   } else {
-    Say(absl::StrFormat("run %d/%d: %s, %s, repetition %d", state_.run, runs, state_.strategy,
-                        state_.model, state_.repetition));
+    Say(absl::StrFormat("run %d/%d: %s %s r%d", state_.run, runs, state_.strategy, state_.model,
+                        state_.repetition));
   }
 }
 
@@ -93,18 +93,23 @@ void ProgressPrinter::Update(const std::vector<net::MemberState>& members) {
 void ProgressPrinter::EndRun(const RunResult& result) {
   const double wall_s = SecondsBetween(run_start_ns_, clock_.NowNs());
   finished_s_ += wall_s;
-  std::string line = absl::StrFormat("run %d/%d: %s, %s, repetition %d: ", state_.run, state_.runs,
+  std::string line = absl::StrFormat("run %d/%d: %s %s r%d: ", state_.run, state_.runs,
                                      state_.strategy, state_.model, state_.repetition);
   if (!result.ok()) {
     Say(absl::StrCat(line, "FAILED"));
     return;
   }
-  absl::StrAppendFormat(&line, "%.0f samples/s, communication share %.0f%%",
-                        result.samples_per_second, 100 * result.communication_share);
+  absl::StrAppendFormat(&line, "%.0f samples/s, %.0f%% communication", result.samples_per_second,
+                        100 * result.communication_share);
   if (result.test_accuracy.has_value()) {
     absl::StrAppendFormat(&line, ", accuracy %.2f%%", 100 * *result.test_accuracy);
   }
   Say(absl::StrCat(line, ", ", FormatDuration(wall_s)));
+}
+
+void ProgressPrinter::Finish() {
+  if (terminal_) std::fputs("\r\033[K", out_);
+  std::fflush(out_);
 }
 
 void ProgressPrinter::Say(const std::string& line) {

@@ -42,6 +42,8 @@ class ProgressPrinter {
   void StartRun(const PlannedRun& run, int runs, int64_t total_steps);
   void Update(const std::vector<net::MemberState>& members);
   void EndRun(const RunResult& result);
+  // Clears the line that is written anew: what follows is ordinary output.
+  void Finish();
   // An ordinary line, above the line that is written anew.
   void Say(const std::string& line);
 

@@ -62,6 +62,7 @@ class PrinterTest : public testing::Test {
     return {.role = net::Role::kWorker,
             .rank = rank,
             .joined = true,
+            .address = "",
             .step = step,
             .phase = "train",
             .samples = samples,
@@ -86,9 +87,8 @@ TEST_F(PrinterTest, ElsewhereThanOnATerminalIsQuietAndLineBased) {
   result.test_accuracy = 0.8812;
   printer.EndRun(result);
   EXPECT_EQ(Printed(),
-            "run 1/2: ps_sync, mlp, repetition 1\n"
-            "run 1/2: ps_sync, mlp, repetition 1: 1234 samples/s, communication share 25%, "
-            "accuracy 88.12%, 5 s\n");
+            "run 1/2: ps_sync mlp r1\n"
+            "run 1/2: ps_sync mlp r1: 1234 samples/s, 25% communication, accuracy 88.12%, 5 s\n");
 }
 
 TEST_F(PrinterTest, OnATerminalShowsTheSlowestWorkerAndTheRateOfAll) {
@@ -118,7 +118,7 @@ TEST_F(PrinterTest, AFailedRunIsNamed) {
   RunResult result;
   result.failure = "worker 1 was lost";
   printer.EndRun(result);
-  EXPECT_THAT(Printed(), HasSubstr("run 1/1: ps_sync, mlp, repetition 1: FAILED\n"));
+  EXPECT_THAT(Printed(), HasSubstr("run 1/1: ps_sync mlp r1: FAILED\n"));
 }
 
 }  // namespace

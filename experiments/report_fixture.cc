@@ -7,7 +7,7 @@ proto::Job TestJob(proto::Strategy::Name strategy, int workers, int servers) {
   job.set_strategy(strategy);
   job.set_workers(workers);
   job.set_servers(servers);
-  job.set_global_batch(64 * workers);
+  job.set_global_batch(int64_t{64} * workers);
   job.mutable_measure()->set_warmup_steps(1);
   return job;
 }

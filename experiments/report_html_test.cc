@@ -65,11 +65,12 @@ TEST(ReportHtmlTest, IsWellFormedAndSelfContained) {
 TEST(ReportHtmlTest, HoldsEverySection) {
   const std::string page = ReportHtml(MadeUpComparison(3));
   for (const char* part :
-       {"allreduce_ring had the highest throughput", "not a cluster", "<h3>Throughput</h3>",
-        "Where a step's time goes", "Training loss against time", "Test accuracy against samples",
-        "One step", "<h3>Speed</h3>", "Communication share", "title=\"Exposed communication over",
-        "<h3>Environment</h3>", "experiments/run --repetitions=3 --seed=1", "global_batch: 512",
-        "docs/METRICS.md", "whisker: range of 3 repetitions"}) {
+       {"allreduce_ring had the highest throughput of those that synchronise", "not a cluster",
+        "<h3>Throughput</h3>", "Where a step's time goes", "Training loss against time",
+        "Test accuracy against samples", "One step", "<h3>Speed</h3>", "Communication share",
+        "title=\"Exposed communication over", "<h3>Environment</h3>",
+        "experiments/run --repetitions=3 --seed=1", "global_batch: 512", "docs/METRICS.md",
+        "whisker: range of 3 repetitions"}) {
     EXPECT_THAT(page, HasSubstr(part));
   }
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kSteps = 708;
 constexpr int kGlobalBatch = 512;
-constexpr int64_t kModelBytes = 203530 * 4;
+constexpr int64_t kModelBytes = int64_t{203530} * 4;
 
 void FillStep(RunResult& run) {
   const bool is_single = run.strategy == "single";
@@ -94,7 +94,7 @@ void FillProcesses(RunResult& run) {
     server.parameter_bytes = kModelBytes / run.servers;
     server.state_bytes = server.parameter_bytes;
     server.apply_ms_per_step = .21;
-    server.pushes = kSteps * 4 * 7;
+    server.pushes = int64_t{kSteps} * 4 * 7;
     run.server_figures.push_back(server);
     run.processes.push_back({absl::StrCat("server ", rank), "127.0.0.1", 18400000, 2.5});
   }

@@ -48,7 +48,10 @@ absl::StatusOr<std::vector<PlannedRun>> PlanRuns(const std::vector<proto::Job>& 
         PlannedRun run;
         run.index = static_cast<int>(runs.size());
         run.repetition = repetition;
-        ASSIGN_OR_RETURN(run.job, JobUnder(job, strategies[(i + repetition) % strategies.size()]));
+        proto::Job repeated = job;
+        repeated.set_seed(job.seed() + static_cast<uint64_t>(repetition));
+        ASSIGN_OR_RETURN(run.job,
+                         JobUnder(repeated, strategies[(i + repetition) % strategies.size()]));
         run.name =
             absl::StrFormat("%03d-%s-%s-r%d", run.index + 1, StrategyName(run.job.strategy()),
                             proto::Model::Name_Name(run.job.model()), repetition + 1);

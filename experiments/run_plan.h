@@ -19,6 +19,9 @@ struct PlannedRun {
   std::string name;    // "03-allreduce_ring-lenet-r1": unique, sorts in order
 };
 
+// Repetition r trains with the job's seed + r, the same for all strategies: their
+// accuracies are compared seed by seed.
+//
 // Every job under every strategy that its `comparison` names (all of them if it
 // names none), as often as the first job's comparison says. Refuses a job that
 // some strategy cannot run, naming both. A strategy that deterministic mode

@@ -26,6 +26,17 @@ TEST(RunPlan, InterleavesAndRotatesTheStrategies) {
                                         "003-allreduce_ring-mlp-r2", "004-ps_sync-mlp-r2"));
 }
 
+TEST(RunPlan, ARepetitionsSeedIsTheSameForAllStrategies) {
+  proto::Job job;
+  job.set_seed(7);
+  job.mutable_comparison()->set_repetitions(2);
+  auto runs = PlanRuns({job});
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  for (const PlannedRun& run : *runs) {
+    EXPECT_EQ(run.job.seed(), 7u + static_cast<uint64_t>(run.repetition)) << run.name;
+  }
+}
+
 TEST(RunPlan, TakesAllStrategiesWhereNoneIsNamed) {
   proto::Job job;
   job.mutable_comparison()->set_repetitions(1);

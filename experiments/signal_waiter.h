@@ -1,6 +1,6 @@
-// Turns SIGINT, SIGTERM and SIGCHLD into something to wait for. Construct it first
-// in main, before any thread starts: every thread inherits the blocked mask, so the
-// signals reach nobody but Wait.
+// Turns SIGINT, SIGTERM and SIGCHLD into something to wait for. Construct it
+// before any thread starts: every thread inherits the blocked mask, so the signals
+// reach nobody but Wait. Until then they end the program.
 #ifndef CROSSOVER_EXPERIMENTS_SIGNAL_WAITER_H_
 #define CROSSOVER_EXPERIMENTS_SIGNAL_WAITER_H_
 

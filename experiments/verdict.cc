@@ -55,8 +55,8 @@ Ranking Rank(const std::vector<const StrategySummary*>& strategies, const Figure
   return ranking;
 }
 
-// "X had the highest throughput: 49,100 samples/s (...)", or the tie, or that one
-// repetition cannot tell.
+// "X had the highest throughput of those that synchronise: 49,100 samples/s (...)", or the tie, or
+// that one repetition cannot tell.
 std::string Announce(const Ranking& ranking, const Figure& figure, const std::string& what,
                      const std::string& unit) {
   const std::string value =
@@ -118,9 +118,9 @@ void SayThroughput(const Study& study, Verdict& verdict) {
                      " samples/s. There is nothing to compare it with."));
     return;
   }
-  verdict.sentences.push_back(
-      absl::StrCat(Announce(ranking, Throughput, "highest throughput", "samples/s"),
-                   AgainstBaseline(study, *ranking.best)));
+  verdict.sentences.push_back(absl::StrCat(
+      Announce(ranking, Throughput, "highest throughput of those that synchronise", "samples/s"),
+      AgainstBaseline(study, *ranking.best)));
 }
 
 // Only strategies that reached the target in every repetition are compared.

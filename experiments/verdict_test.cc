@@ -43,7 +43,8 @@ TEST(VerdictTest, AWinner) {
       VerdictOf(Together({Runs("single", {90, 91, 92}), Runs("ps_sync", {100, 110, 120}),
                           Runs("allreduce_ring", {150, 160, 170})}));
   EXPECT_THAT(v.sentences[0],
-              StartsWith("allreduce_ring had the highest throughput: 160 (150 to 170) samples/s. "
+              StartsWith("allreduce_ring had the highest throughput of those that synchronise: 160 "
+                         "(150 to 170) samples/s. "
                          "Its median is 1.76 times that of single (one process, 91.0 (90.0 to "
                          "92.0) samples/s)."));
   EXPECT_THAT(v.sentences[1],
@@ -55,15 +56,16 @@ TEST(VerdictTest, ATieNamesWhoTies) {
   const Verdict v =
       VerdictOf(Together({Runs("ps_sync", {100, 110, 120}), Runs("allreduce_ring", {101, 109, 121}),
                           Runs("local_sgd", {50, 55, 60})}));
-  EXPECT_THAT(v.sentences[0],
-              StartsWith("The highest throughput is a tie of ps_sync and allreduce_ring; ps_sync "
-                         "has the best median: 110 (100 to 120) samples/s."));
+  EXPECT_THAT(v.sentences[0], StartsWith("The highest throughput of those that synchronise is a "
+                                         "tie of ps_sync and allreduce_ring; ps_sync "
+                                         "has the best median: 110 (100 to 120) samples/s."));
 }
 
 TEST(VerdictTest, OverlappingRangesWithAClearPairedDifferenceAreNoTie) {
   const Verdict v = VerdictOf(
       Together({Runs("ps_sync", {100, 120, 140}), Runs("allreduce_ring", {105, 126, 147})}));
-  EXPECT_THAT(v.sentences[0], StartsWith("allreduce_ring had the highest throughput"));
+  EXPECT_THAT(v.sentences[0],
+              StartsWith("allreduce_ring had the highest throughput of those that synchronise"));
 }
 
 TEST(VerdictTest, OneRepetitionDecidesNothing) {
@@ -71,14 +73,16 @@ TEST(VerdictTest, OneRepetitionDecidesNothing) {
       Together({Runs("single", {90}), Runs("ps_sync", {100}), Runs("allreduce_ring", {150})}));
   EXPECT_THAT(v.sentences[0],
               StartsWith("In too few common repetitions to tell a difference from chance, "
-                         "allreduce_ring measured the highest throughput: 150 samples/s."));
+                         "allreduce_ring measured the highest throughput of those that "
+                         "synchronise: 150 samples/s."));
   EXPECT_THAT(v.sentences[0], HasSubstr("too few repetitions to tell them apart"));
   EXPECT_THAT(v.caveats, Contains(HasSubstr("only one repetition")));
 }
 
 TEST(VerdictTest, SlowerThanOneProcessSaysSo) {
   const Verdict v = VerdictOf(Together({Runs("single", {200, 210}), Runs("ps_sync", {100, 110})}));
-  EXPECT_THAT(v.sentences[0], StartsWith("ps_sync had the highest throughput"));
+  EXPECT_THAT(v.sentences[0],
+              StartsWith("ps_sync had the highest throughput of those that synchronise"));
   EXPECT_THAT(v.sentences[0], HasSubstr("No strategy was faster than one process here"));
 }
 

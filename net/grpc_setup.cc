@@ -1,5 +1,6 @@
 #include "net/grpc_setup.h"
 
+#include <grpc/support/log.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -99,6 +100,10 @@ absl::Status ProbeAddress(const HostPort& host_port, const std::string& address)
 }
 
 }  // namespace
+
+void SilenceGrpcLog() {
+  gpr_set_log_function([](gpr_log_func_args*) {});
+}
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   grpc::ChannelArguments arguments;

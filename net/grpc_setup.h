@@ -16,6 +16,10 @@
 
 namespace crossover::net {
 
+// gRPC's own lines on standard error are for its developers; what matters reaches
+// us as a status. Call it once, in main.
+void SilenceGrpcLog();
+
 // A channel of its own (no sharing of connections between channels), reconnecting
 // until used up by a deadline. Does not block.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);

@@ -13,6 +13,7 @@
 #include "core/job.h"
 #include "core/status.h"
 #include "net/address.h"
+#include "net/grpc_setup.h"
 #include "net/identity.h"
 #include "os/environment.h"
 #include "os/job_file.h"
@@ -118,6 +119,7 @@ int RunUntilSignal(const ServerRunOptions& options, const Clock& clock,
 int Main(int argc, char** argv) {
   const SystemClock clock;
   os::Termination termination;
+  net::SilenceGrpcLog();
   Arguments arguments;
   const FlagSet flags = MakeFlags(arguments);
   const absl::StatusOr<ParsedFlags> parsed = flags.Parse(argc, argv);

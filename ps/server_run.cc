@@ -77,7 +77,8 @@ absl::Status ServerRun::Join(const std::string& address) {
   options.identity = IdentityOf(options_);
   options.data_address = address;
   options.join_s = options_.job.deadlines().join_s();
-  options.loss_s = options_.job.deadlines().loss_s();
+  // Half the deadline to notice a silence, the other half to end.
+  options.loss_s = options_.job.deadlines().loss_s() / 2;
   // An abort ends WaitForWorkersToLeave; there is nothing else to wake.
   ASSIGN_OR_RETURN(std::unique_ptr<net::RendezvousClient> member,
                    net::RendezvousClient::Join(options, clock_, [](const absl::Status&) {}));

@@ -173,6 +173,12 @@ TEST_F(Compare, RefusesAWrongFlagBeforeAnythingStarts) {
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/results"));
 }
 
+TEST_F(Compare, SaysWhereAComparisonsStrategiesAreNamed) {
+  ChildProcess compare = Start({"--strategy=ps_async"});
+  EXPECT_EQ(End(compare).code, 1);
+  EXPECT_THAT(Log(), HasSubstr("--comparison.strategies=ps_async"));
+}
+
 TEST_F(Compare, RefusesDamagedDataByNameBeforeAnythingStarts) {
   const std::string data = directory_ + "/data";
   std::filesystem::copy(MakeSmallData(1200), data);

@@ -122,8 +122,8 @@ TEST_P(Loss, EndsEveryProcessAndNamesTheCulprit) {
   }
   for (const int pid : pids) EXPECT_FALSE(IsRunning(pid));
   if (test.phase == Phase::kInAStep) ExpectSurvivorsSayWhy(test);
-  // The deadline is the job's: silence takes it to be seen, and the others as long to end.
-  EXPECT_LT(took_s, 2 * 3 + 2) << message;
+  // The job's deadline, and a little for a machine with fewer cores than processes.
+  EXPECT_LT(took_s, 3 + 2) << message;
 }
 
 std::vector<Case> Cases() {

@@ -109,7 +109,7 @@ absl::Status Worker::Join() {
     host.workers = WorkerProcesses(job);
     host.servers = UsesServers(job) ? job.servers() : 0;
     host.join_s = job.deadlines().join_s();
-    host.loss_s = job.deadlines().loss_s();
+    host.loss_s = job.deadlines().loss_s() / 2;
     ASSIGN_OR_RETURN(hosted_rendezvous_, net::RendezvousServer::Start(host, clock_));
   }
   net::RendezvousClient::Options member;
@@ -117,7 +117,8 @@ absl::Status Worker::Join() {
       hosted_rendezvous_ != nullptr ? hosted_rendezvous_->address() : options_.rendezvous_address;
   member.identity = identity_;
   member.join_s = job.deadlines().join_s();
-  member.loss_s = job.deadlines().loss_s();
+  // Half the deadline to notice a silence, the other half to end (the watchdog).
+  member.loss_s = job.deadlines().loss_s() / 2;
   if (UsesCollectives(job)) {
     ASSIGN_OR_RETURN(listener_,
                      net::TcpListener::Listen(options_.listen_host, options_.listen_port));
@@ -147,8 +148,8 @@ absl::Status Worker::Train() {
       MakeBucketPlan(model->layout(), job.buckets().first_bytes(), job.buckets().bytes());
   RETURN_IF_ERROR(aborted());
   options_.log(absl::StrCat("loaded ", data.train.size(), " training samples; ",
-                            model->layout().length, " parameters in ", buckets.buckets.size(),
-                            " buckets"));
+                            model->layout().length,
+                            " parameters, buckets: ", buckets.buckets.size()));
   ASSIGN_OR_RETURN(const std::unique_ptr<Links> links,
                    Links::Open({.job = job,
                                 .identity = identity_,
@@ -222,9 +223,10 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
   trained.counters = strategy->counters();
   RETURN_IF_ERROR(strategy->Finish());
   trained.finished_ns = clock_.NowNs();
-  options_.log(
-      absl::StrFormat("training ended after %.2f s",
-                      static_cast<double>(trained.finished_ns - trained.training.start_ns) * 1e-9));
+  const double train_s =
+      static_cast<double>(trained.finished_ns - trained.training.start_ns) * 1e-9;
+  options_.log(absl::StrFormat("training ended after %.2f s, %.0f samples/s here", train_s,
+                               static_cast<double>(samples_done) / train_s));
   rendezvous_->SetStatus(plan.total_steps - 1, "evaluate", samples_done, 0);
   return WriteResults(trained, data.test, plan, model);
 }
@@ -233,9 +235,14 @@ absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, c
                                   Model& model) {
   std::vector<proto::Evaluation> evaluations;
   if (options_.rank == 0) {
-    ASSIGN_OR_RETURN(evaluations, EvaluateAll(options_.job, plan, trained.training,
-                                              trained.finished_ns - trained.training.start_ns, test,
-                                              model, [this] { return aborted(); }));
+    ASSIGN_OR_RETURN(
+        evaluations,
+        EvaluateAll(options_.job, plan, trained.training,
+                    trained.finished_ns - trained.training.start_ns, test, model, [this] {
+                      return aborted();
+                      options_.log(absl::StrFormat("test accuracy %.2f%%",
+                                                   100 * evaluations.back().accuracy()));
+                    }));
   }
   if (!options_.parameters_path.empty()) {
     RETURN_IF_ERROR(WriteParameters(model.parameters().host(), options_.parameters_path));

@@ -11,6 +11,7 @@
 #include "core/job.h"
 #include "core/status.h"
 #include "net/address.h"
+#include "net/grpc_setup.h"
 #include "net/identity.h"
 #include "os/environment.h"
 #include "os/job_file.h"
@@ -137,6 +138,7 @@ int RunUntilSignal(const WorkerOptions& options, Clock& clock, os::Termination& 
 int Main(int argc, char** argv) {
   SystemClock clock;
   os::Termination termination;
+  net::SilenceGrpcLog();
   Arguments arguments;
   const FlagSet flags = MakeFlags(arguments);
   const absl::StatusOr<ParsedFlags> parsed = flags.Parse(argc, argv);

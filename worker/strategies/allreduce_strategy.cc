@@ -85,8 +85,8 @@ absl::Status AllReduceStrategy::Finish() {
 
 StrategyCounters AllReduceStrategy::counters() const {
   StrategyCounters counters;
-  counters.synchronisations = steps_done_;
   if (context_.collective != nullptr) {
+    counters.synchronisations = steps_done_;
     const allreduce::CollectiveCounters now = context_.collective->counters();
     counters.payload_sent_bytes = now.sent_bytes - at_start_.sent_bytes;
     counters.payload_received_bytes = now.received_bytes - at_start_.received_bytes;
