@@ -235,14 +235,10 @@ absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, c
                                   Model& model) {
   std::vector<proto::Evaluation> evaluations;
   if (options_.rank == 0) {
-    ASSIGN_OR_RETURN(
-        evaluations,
-        EvaluateAll(options_.job, plan, trained.training,
-                    trained.finished_ns - trained.training.start_ns, test, model, [this] {
-                      return aborted();
-                      options_.log(absl::StrFormat("test accuracy %.2f%%",
-                                                   100 * evaluations.back().accuracy()));
-                    }));
+    ASSIGN_OR_RETURN(evaluations, EvaluateAll(options_.job, plan, trained.training,
+                                              trained.finished_ns - trained.training.start_ns, test,
+                                              model, [this] { return aborted(); }));
+    options_.log(absl::StrFormat("test accuracy %.2f%%", 100 * evaluations.back().accuracy()));
   }
   if (!options_.parameters_path.empty()) {
     RETURN_IF_ERROR(WriteParameters(model.parameters().host(), options_.parameters_path));
