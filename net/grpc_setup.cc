@@ -91,7 +91,7 @@ absl::Status ProbeAddress(const HostPort& host_port, const std::string& address)
   absl::Status status;
   bool bound = false;
   for (const addrinfo* i = first; i != nullptr; i = i->ai_next) {
-    const absl::Status probed = ProbeSocket(*i, address);
+    absl::Status probed = ProbeSocket(*i, address);
     if (absl::IsAlreadyExists(probed)) return probed;
     bound = bound || probed.ok();
     status.Update(probed);

@@ -29,7 +29,7 @@ struct Message {
 
 // What the endpoints share; everything is guarded by the mutex.
 struct Hub {
-  explicit Hub(int world_size) : queues(world_size * world_size), ends(world_size) {}
+  explicit Hub(int world_size) : queues(size_t(world_size) * world_size), ends(world_size) {}
 
   std::mutex mutex;
   std::condition_variable changed;
