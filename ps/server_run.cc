@@ -40,7 +40,7 @@ absl::Status ServerRun::Run() {
   ASSIGN_OR_RETURN(const std::unique_ptr<Server> server, StartServer());
   RETURN_IF_ERROR(Join(server->address()));
   RETURN_IF_ERROR(member_->WaitForWorkersToLeave());
-  if (const absl::Status written = WriteReport(*server); !written.ok()) {
+  if (absl::Status written = WriteReport(*server); !written.ok()) {
     member_->ReportFailure(written);
     return written;
   }

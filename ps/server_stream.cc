@@ -20,7 +20,7 @@ absl::Status WorkerStream::Send(grpc::ByteBuffer message, size_t queued_max) {
   const std::lock_guard lock(mutex_);
   if (end_) return absl::OkStatus();
   if (queue_.size() >= queued_max) {
-    const absl::Status why = absl::ResourceExhaustedError(absl::StrCat(
+    absl::Status why = absl::ResourceExhaustedError(absl::StrCat(
         "worker ", worker_, " does not read its replies: ", queued_max, " wait for it"));
     queue_.clear();
     EndLocked(net::ToGrpc(why));
