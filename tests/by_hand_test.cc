@@ -132,12 +132,12 @@ TEST_F(ByHand, ARunWorksAndEveryProcessEndsByItself) {
 }
 
 TEST_F(ByHand, AWorkerThatNeverStartsIsNamedWhenTheTimeIsOver) {
-  job_.mutable_deadlines()->set_join_s(3);
+  job_.mutable_deadlines()->set_join_s(10);
   Running& server = StartServer(0);
   Running& first = StartWorker(0);
   for (Running* running : {&first, &server}) {
     EXPECT_EQ(End(*running).code, 1);
-    EXPECT_THAT(Log(*running), HasSubstr("worker 1 never joined within 3 s"));
+    EXPECT_THAT(Log(*running), HasSubstr("worker 1 never joined within 10 s"));
   }
 }
 
