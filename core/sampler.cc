@@ -8,7 +8,7 @@ int64_t SamplesPerRank(int64_t samples, int ranks, bool drop_last) {
   CROSSOVER_CHECK(samples > 0 && ranks > 0, "a data set has samples and a job has ranks");
   // Where N % R is not 0, ceil((N - R) / R) is floor(N / R); where it is 0, both
   // rules give N / R.
-  return drop_last ? samples / ranks : (samples + ranks - 1) / ranks;
+  return samples / ranks + (drop_last || samples % ranks == 0 ? 0 : 1);
 }
 
 std::vector<int64_t> RankSamples(std::span<const int64_t> permutation, int rank, int ranks,
