@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "core/check.h"
+#include "net/thread_handover.h"
 
 namespace crossover::ps {
 
@@ -37,12 +38,14 @@ grpc::Slice SliceLender::Lend(std::span<const std::byte> bytes) {
     const std::lock_guard lock(mutex_);
     ++lent_;
   }
+  net::HandOver(this);
   // gRPC only reads what a slice of an outgoing message points to.
   return grpc::Slice(const_cast<std::byte*>(bytes.data()), bytes.size(), &SliceLender::Return,
                      this);
 }
 
 void SliceLender::Return(void* lender) {
+  net::TakeOver(lender);
   auto& self = *static_cast<SliceLender*>(lender);
   // Notified under the mutex, so that whoever waits cannot destroy it before.
   const std::lock_guard lock(self.mutex_);
