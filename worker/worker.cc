@@ -77,7 +77,7 @@ Worker::Worker(WorkerOptions options, Clock& clock)
 Worker::~Worker() = default;
 
 absl::Status Worker::Run() {
-  const absl::Status status = RunToTheEnd();
+  absl::Status status = RunToTheEnd();
   if (status.ok() || rendezvous_ == nullptr) return status;
   // Those who lost a peer wait for the rendezvous to say why; a cause is told at once.
   if (aborted().ok() && (!absl::IsUnavailable(status) || !AbortedSoon())) {
@@ -164,7 +164,7 @@ absl::Status Worker::Train() {
     RETURN_IF_ERROR(aborted_);
     links_ = links.get();
   }
-  const absl::Status status = TrainOver(*links, data, plan, *model, buckets);
+  absl::Status status = TrainOver(*links, data, plan, *model, buckets);
   std::lock_guard lock(mutex_);
   links_ = nullptr;
   return status;
@@ -264,7 +264,7 @@ absl::Status Worker::Leave() {
   if (hosted_rendezvous_ != nullptr) {
     // The others still need the meeting point; they are bounded by its deadlines.
     while (!hosted_rendezvous_->WaitForEnd(0.2)) {
-      if (const absl::Status stopped = aborted(); !stopped.ok()) {
+      if (absl::Status stopped = aborted(); !stopped.ok()) {
         hosted_rendezvous_->Abort(std::string(stopped.message()));
         return stopped;
       }
