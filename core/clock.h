@@ -1,5 +1,6 @@
 // Monotonic time, injected: nothing but a Clock asks the operating system for
-// the time or sleeps. Thread-safe.
+// the time or sleeps (waits for a condition or a socket with a time-out follow real
+// time whatever clock is injected). SystemClock is thread-safe.
 #ifndef CROSSOVER_CORE_CLOCK_H_
 #define CROSSOVER_CORE_CLOCK_H_
 
