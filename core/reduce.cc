@@ -14,7 +14,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "values travel as little-endian bytes");
 
 constexpr size_t kBlock = 4096;
-constexpr uint32_t kExponentBits = 0x7f800000;
 
 // Sums term(i) for i in [0, size) in double, by blocks (SumOfSquares says why).
 template <typename Term>
@@ -53,18 +52,6 @@ void DivideBy(std::span<float> values, int divisor) {
   CROSSOVER_CHECK(divisor > 0, "a mean is of at least one contribution");
   const auto by = static_cast<float>(divisor);
   for (float& value : values) value /= by;
-}
-
-bool AllFinite(std::span<const float> values) {
-  // Counting without a branch vectorises; blocks let it end early.
-  for (size_t start = 0; start < values.size(); start += kBlock) {
-    uint32_t not_finite = 0;
-    for (const float value : values.subspan(start, std::min(kBlock, values.size() - start))) {
-      not_finite += (std::bit_cast<uint32_t>(value) & kExponentBits) == kExponentBits;
-    }
-    if (not_finite > 0) return false;
-  }
-  return true;
 }
 
 double SumOfSquares(std::span<const float> values) {

@@ -19,8 +19,6 @@ void AddBytesInto(std::span<float> into, std::span<const std::byte> from);
 // their mean. (Multiplying by the rounded 1/3 instead would shift every mean by up to
 // 2^-25 in one direction, and parameters that are averaged step by step would drift.)
 void DivideBy(std::span<float> values, int divisor);
-// Whether every value is finite.
-bool AllFinite(std::span<const float> values);
 
 // Sum of squares in double: blocks of 4096 values are summed one by one, then
 // the blocks' sums in order, so the result depends on the values alone.

@@ -107,22 +107,6 @@ TEST(ReduceDeathTest, LengthsMustAgree) {
   EXPECT_DEATH(RelativeDifference(three, two), "have one length");
 }
 
-TEST(ReduceTest, AllFiniteFindsOneBadValueAnywhere) {
-  for (const size_t size : kSizes) {
-    std::vector<float> values(size, std::numeric_limits<float>::max());
-    EXPECT_TRUE(AllFinite(values));
-    for (const size_t at : {size_t{0}, size / 2, size - 1}) {
-      if (at >= size) continue;
-      for (const float bad : {kInfinity, -kInfinity, kNan, -kNan}) {
-        values[at] = bad;
-        EXPECT_FALSE(AllFinite(values)) << bad << " at " << at << " of " << size;
-      }
-      values[at] = std::numeric_limits<float>::denorm_min();
-    }
-    EXPECT_TRUE(AllFinite(values));
-  }
-}
-
 TEST(ReduceTest, SumOfSquaresAddsBlocksOf4096InOrder) {
   const std::vector<float> values = Random(3 * 4096 + 17, 7);
   double expected = 0;
