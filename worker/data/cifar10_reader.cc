@@ -122,8 +122,11 @@ absl::StatusOr<TrainTest> ReadCifar10(const proto::Data& data) {
 }
 
 absl::StatusOr<DataSummary> SummarizeCifar10(const proto::Data& data) {
-  ASSIGN_OR_RETURN(const Files files, OpenFiles(data.path()));
-  return Summarize(data, files);
+  ASSIGN_OR_RETURN(Files files, OpenFiles(data.path()));
+  ASSIGN_OR_RETURN(const DataSummary summary, Summarize(data, files));
+  RETURN_IF_ERROR(ReadRecords(files.train, 0).status());
+  RETURN_IF_ERROR(ReadRecords(files.test, 0).status());
+  return summary;
 }
 
 }  // namespace crossover::worker

@@ -12,8 +12,7 @@
 
 namespace crossover::worker {
 
-// As ReadData and SummarizeData; the normalization is left empty. The summary looks
-// at the files' sizes only.
+// As ReadData and SummarizeData; the normalization is left empty.
 absl::StatusOr<TrainTest> ReadCifar10(const proto::Data& data);
 absl::StatusOr<DataSummary> SummarizeCifar10(const proto::Data& data);
 

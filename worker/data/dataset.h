@@ -48,8 +48,9 @@ struct TrainTest {
 // file's real length, labels against the classes, train against test shape).
 absl::StatusOr<TrainTest> ReadData(const proto::Data& data);
 
-// The data set that the job names, from its files' headers, sizes and (IDX) training labels,
-// without reading pixels: for dry runs and refusals before anything starts.
+// Checks the data set that the job names as ReadData does, every file to its end, but keeps no
+// pixels: for dry runs and refusals before anything starts. Fashion-MNIST takes a quarter of a
+// second.
 struct DataSummary {
   DataShape shape;
   int64_t train_samples = 0;

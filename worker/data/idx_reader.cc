@@ -134,18 +134,34 @@ absl::StatusOr<std::vector<uint8_t>> ReadLabels(IdxFile& file) {
   return labels;
 }
 
-int CountClasses(std::span<const uint8_t> train_labels) {
-  return std::max(2, 1 + *std::max_element(train_labels.begin(), train_labels.end()));
+absl::Status BadLabel(const IdxFile& file, int64_t index, absl::string_view what) {
+  const int64_t header_bytes = file.bytes - file.samples();
+  return absl::DataLossError(
+      absl::StrCat(file.source->path(), ": byte ", header_bytes + index, ": label ", what));
+}
+
+// One more than the largest training label, at least two. Labels count from 0, or as in EMNIST's
+// letters from 1, and leave none out: one beyond a gap would otherwise only make the model wider.
+absl::StatusOr<int> CountClasses(const IdxFile& file, std::span<const uint8_t> labels) {
+  std::array<bool, 257> occurs = {};  // one more, so that a gap always begins
+  for (const uint8_t label : labels) occurs[label] = true;
+  const auto gap = std::find(occurs.begin() + (occurs[0] ? 0 : 1), occurs.end(), false);
+  const auto beyond_gap = std::find(gap, occurs.end(), true);
+  const int gap_begin = static_cast<int>(gap - occurs.begin());
+  if (beyond_gap == occurs.end()) return std::max(2, gap_begin);
+  const auto wrong =
+      std::find_if(labels.begin(), labels.end(), [&](uint8_t label) { return label > gap_begin; });
+  return BadLabel(file, wrong - labels.begin(),
+                  absl::StrCat(*wrong, ", but no training label is ", gap_begin,
+                               "; allowed: classes without a gap, from 0 or 1"));
 }
 
 absl::Status CheckLabels(const IdxFile& file, std::span<const uint8_t> labels, int classes) {
   const auto wrong =
       std::find_if(labels.begin(), labels.end(), [&](uint8_t label) { return label >= classes; });
   if (wrong == labels.end()) return absl::OkStatus();
-  const int64_t header_bytes = file.bytes - file.samples();
-  return absl::DataLossError(
-      absl::StrCat(file.source->path(), ": byte ", header_bytes + (wrong - labels.begin()),
-                   ": label ", *wrong, "; the training labels go from 0 to ", classes - 1));
+  return BadLabel(file, wrong - labels.begin(),
+                  absl::StrCat(*wrong, "; the training labels go up to ", classes - 1));
 }
 
 // The first `used` images; the rest is passed over.
@@ -156,9 +172,8 @@ absl::StatusOr<std::vector<uint8_t>> ReadImages(IdxFile& file, int64_t used) {
   return pixels;
 }
 
-}  // namespace
-
-absl::StatusOr<TrainTest> ReadIdx(const proto::Data& data) {
+// Checks the whole of every file. Keeps the labels and, if asked to, the pixels that are used.
+absl::StatusOr<TrainTest> Read(const proto::Data& data, bool keep_pixels) {
   ASSIGN_OR_RETURN(auto files, OpenBoth(data.path()));
   auto& [train_files, test_files] = files;
   TrainTest result;
@@ -166,7 +181,7 @@ absl::StatusOr<TrainTest> ReadIdx(const proto::Data& data) {
   ASSIGN_OR_RETURN(train.labels, ReadLabels(train_files.labels));
   ASSIGN_OR_RETURN(test.labels, ReadLabels(test_files.labels));
   train.shape = ShapeOf(train_files.images);
-  train.shape.classes = CountClasses(train.labels);
+  ASSIGN_OR_RETURN(train.shape.classes, CountClasses(train_files.labels, train.labels));
   test.shape = train.shape;
   RETURN_IF_ERROR(CheckLabels(test_files.labels, test.labels, test.shape.classes));
 
@@ -178,25 +193,22 @@ absl::StatusOr<TrainTest> ReadIdx(const proto::Data& data) {
                                test_files.images.source->path()));
   train.labels.resize(train_used);
   test.labels.resize(test_used);
-  ASSIGN_OR_RETURN(train.pixels, ReadImages(train_files.images, train_used));
-  ASSIGN_OR_RETURN(test.pixels, ReadImages(test_files.images, test_used));
+  ASSIGN_OR_RETURN(train.pixels, ReadImages(train_files.images, keep_pixels ? train_used : 0));
+  ASSIGN_OR_RETURN(test.pixels, ReadImages(test_files.images, keep_pixels ? test_used : 0));
   return result;
 }
 
+}  // namespace
+
+absl::StatusOr<TrainTest> ReadIdx(const proto::Data& data) {
+  return Read(data, /*keep_pixels=*/true);
+}
+
 absl::StatusOr<DataSummary> SummarizeIdx(const proto::Data& data) {
-  ASSIGN_OR_RETURN(auto files, OpenBoth(data.path()));
-  auto& [train, test] = files;
-  DataSummary summary;
-  ASSIGN_OR_RETURN(const std::vector<uint8_t> labels, ReadLabels(train.labels));
-  summary.shape = ShapeOf(train.images);
-  summary.shape.classes = CountClasses(labels);
-  ASSIGN_OR_RETURN(summary.train_samples,
-                   UsedSamples("data.train_limit", data.train_limit(), train.images.samples(),
-                               train.images.source->path()));
-  ASSIGN_OR_RETURN(summary.test_samples,
-                   UsedSamples("data.test_limit", data.test_limit(), test.images.samples(),
-                               test.images.source->path()));
-  return summary;
+  ASSIGN_OR_RETURN(const TrainTest read, Read(data, /*keep_pixels=*/false));
+  return DataSummary{.shape = read.train.shape,
+                     .train_samples = read.train.size(),
+                     .test_samples = read.test.size()};
 }
 
 }  // namespace crossover::worker

@@ -5,7 +5,8 @@
 //
 // Layout, big-endian: 0 0 8 (unsigned bytes) D (dimensions), D sizes of four bytes, then
 // the bytes, the last dimension fastest. Classes are 0..(largest training label), at
-// least two of them: the format does not name their number.
+// least two of them: the format does not name their number. Between the smallest (0 or 1)
+// and the largest training label every one must occur.
 //
 // The whole of every file is checked, also where a limit uses a part of it.
 #ifndef CROSSOVER_WORKER_DATA_IDX_READER_H_
@@ -17,8 +18,7 @@
 
 namespace crossover::worker {
 
-// As ReadData and SummarizeData; the normalization is left empty. The summary reads
-// labels (their largest is the number of classes) but no pixels.
+// As ReadData and SummarizeData; the normalization is left empty.
 absl::StatusOr<TrainTest> ReadIdx(const proto::Data& data);
 absl::StatusOr<DataSummary> SummarizeIdx(const proto::Data& data);
 
