@@ -1,6 +1,7 @@
 #include "experiments/job_size.h"
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "core/job.h"
 #include "core/status.h"
 #include "experiments/machine.h"
@@ -13,13 +14,15 @@ absl::StatusOr<JobSize> SizeOfJob(const proto::Job& job, const std::string& work
   ASSIGN_OR_RETURN(const worker::DataSummary data, worker::SummarizeData(job.data()));
   ASSIGN_OR_RETURN(size.plan, MakeStepPlan(job, data.train_samples));
   size.data_bytes = (data.train_samples + data.test_samples) * (data.shape.pixels() + 1);
-  const std::string answer = OutputOf(
+  const absl::StatusOr<std::string> answer = OutputOf(
       {worker_binary, "--describe", absl::StrCat("--model=", proto::Model::Name_Name(job.model())),
        absl::StrCat("--data.path=", job.data().path()),
        absl::StrCat("--data.format=", proto::Data::Format_Name(job.data().format()))});
-  if (!absl::SimpleAtoi(answer, &size.parameters)) {
-    return absl::InternalError(absl::StrCat(
-        worker_binary, " --describe gave no number of parameters; run it by hand to see why"));
+  RETURN_IF_ERROR(Annotate(answer.status(), absl::StrCat(worker_binary, " --describe: ")));
+  if (!absl::SimpleAtoi(*answer, &size.parameters) || size.parameters < 1) {
+    return absl::InternalError(absl::StrCat(worker_binary, " --describe printed \"",
+                                            answer->substr(0, 80),
+                                            "\"; expected the model's number of parameters"));
   }
   return size;
 }

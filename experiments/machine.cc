@@ -4,18 +4,24 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "os/environment.h"
 
 namespace crossover::experiments {
 namespace {
+
+constexpr size_t kErrorBytesMax = 1000;
 
 // The value of the first line of /proc/cpuinfo that starts with "model name".
 std::string CpuModel() {
@@ -37,13 +43,23 @@ int64_t UsableCores() {
 void AddPackageVersions(Environment& environment) {
   const std::string packages =
       OutputOf({"dpkg-query", "-W", "-f=${Package} ${Version}\\n", "libgrpc++1.51", "libprotobuf32",
-                "libtorch1.13", "libopenblas0-openmp"});
+                "libtorch1.13", "libopenblas0-openmp"})
+          .value_or("");
   std::istringstream lines(packages);
   for (std::string package, version; lines >> package >> version;) {
     environment.versions[package] = version;
   }
   const std::string overrides = os::BlasOverrides();
   if (!overrides.empty()) environment.versions["BLAS overrides"] = overrides;
+}
+
+std::string ReadAll(FILE* file) {
+  std::string content;
+  std::array<char, 4096> block;
+  for (size_t got; (got = fread(block.data(), 1, block.size(), file)) > 0;) {
+    content.append(block.data(), got);
+  }
+  return content;
 }
 
 }  // namespace
@@ -57,19 +73,21 @@ std::string QuoteForShell(const std::string& argument) {
   return absl::StrCat("'", absl::StrReplaceAll(argument, {{"'", "'\\''"}}), "'");
 }
 
-std::string OutputOf(const std::vector<std::string>& command) {
+absl::StatusOr<std::string> OutputOf(const std::vector<std::string>& command) {
+  // Deleted already, and open in the child too: the shell writes to it through /proc.
+  const std::unique_ptr<FILE, int (*)(FILE*)> errors(tmpfile(), fclose);
+  if (errors == nullptr) return absl::ErrnoToStatus(errno, "cannot make a temporary file");
   std::string line;
-  for (const std::string& argument : command) {
-    absl::StrAppend(&line, line.empty() ? "" : " ", QuoteForShell(argument));
+  for (const std::string& argument : command) absl::StrAppend(&line, QuoteForShell(argument), " ");
+  absl::StrAppend(&line, "2>/proc/self/fd/", fileno(errors.get()));
+  FILE* pipe = popen(line.c_str(), "re");
+  if (pipe == nullptr) return absl::ErrnoToStatus(errno, "cannot start a shell");
+  std::string output = ReadAll(pipe);
+  if (pclose(pipe) != 0) {
+    const std::string said = ReadAll(errors.get());
+    const size_t from = said.size() - std::min(said.size(), kErrorBytesMax);
+    return absl::InternalError(absl::StripAsciiWhitespace(said.substr(from)));
   }
-  FILE* pipe = popen((line + " 2>/dev/null").c_str(), "re");
-  if (pipe == nullptr) return "";
-  std::string output;
-  std::array<char, 4096> block;
-  for (size_t got; (got = fread(block.data(), 1, block.size(), pipe)) > 0;) {
-    output.append(block.data(), got);
-  }
-  if (pclose(pipe) != 0) return "";
   if (!output.empty() && output.back() == '\n') output.pop_back();
   return output;
 }
@@ -86,8 +104,9 @@ Environment DescribeMachine(const std::string& source_tree) {
   }
   environment.compiler = absl::StrCat("g++ ", __VERSION__);
   if (!source_tree.empty()) {
-    environment.git_commit = OutputOf({"git", "-C", source_tree, "rev-parse", "HEAD"});
-    environment.git_dirty = !OutputOf({"git", "-C", source_tree, "status", "--porcelain"}).empty();
+    environment.git_commit = OutputOf({"git", "-C", source_tree, "rev-parse", "HEAD"}).value_or("");
+    environment.git_dirty =
+        !OutputOf({"git", "-C", source_tree, "status", "--porcelain"}).value_or("").empty();
   }
   AddPackageVersions(environment);
   return environment;

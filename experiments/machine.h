@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "experiments/result.h"
 
 namespace crossover::experiments {
@@ -17,9 +18,10 @@ Environment DescribeMachine(const std::string& source_tree);
 // The argument as a POSIX shell takes it: quoted where it must be.
 std::string QuoteForShell(const std::string& argument);
 
-// Standard output of a command without its last newline, "" if it failed. Arguments
-// are quoted for the shell.
-std::string OutputOf(const std::vector<std::string>& command);
+// Standard output of a command without its last newline. Arguments are quoted for the shell.
+// Where it failed, the error (Internal) is what it wrote to standard error, at most the last
+// 1000 bytes.
+absl::StatusOr<std::string> OutputOf(const std::vector<std::string>& command);
 
 }  // namespace crossover::experiments
 
