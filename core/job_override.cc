@@ -22,6 +22,14 @@ using google::protobuf::Message;
 
 bool IsScalar(const FieldDescriptor& field) { return field.message_type() == nullptr; }
 
+// A list of groups (emulated.layers) is for files: a flag could not say which entry it means.
+bool InRepeatedGroup(const std::vector<const FieldDescriptor*>& path) {
+  for (const FieldDescriptor* field : path) {
+    if (field->is_repeated() && !IsScalar(*field)) return true;
+  }
+  return false;
+}
+
 std::string TypeText(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_ENUM:
@@ -40,6 +48,7 @@ void AppendFields(const Message& message, const std::string& prefix,
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     const std::string path = absl::StrCat(prefix, field.name());
+    if (InRepeatedGroup({&field})) continue;
     if (!IsScalar(field)) {
       AppendFields(message.GetReflection()->GetMessage(message, &field), path + ".", fields);
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
@@ -82,7 +91,7 @@ absl::Status NoSuchField(absl::string_view path) {
 
 bool IsJobField(std::string_view path) {
   const auto fields = FieldPath(*proto::Job::descriptor(), ToAbsl(path));
-  return !fields.empty() && IsScalar(*fields.back());
+  return !fields.empty() && IsScalar(*fields.back()) && !InRepeatedGroup(fields);
 }
 
 std::vector<FieldHelp> JobFields() {
@@ -98,6 +107,7 @@ absl::Status OverrideField(std::string_view path_text, std::string_view value_te
   const auto fields = FieldPath(*proto::Job::descriptor(), path);
   if (fields.empty()) return NoSuchField(path);
   const FieldDescriptor& field = *fields.back();
+  if (InRepeatedGroup(fields)) return NoSuchField(path);
   if (!IsScalar(field)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--", path, ": a group of fields has no value of its own; allowed: ", GroupFlags(field)));
@@ -110,8 +120,16 @@ absl::Status OverrideField(std::string_view path_text, std::string_view value_te
   }
   if (field.is_repeated()) message->GetReflection()->ClearField(message, &field);
   std::vector<std::string> values = {std::string(value)};
-  if (field.is_repeated()) values = absl::StrSplit(value, ',', absl::SkipEmpty());
+  if (field.is_repeated()) values = absl::StrSplit(value, ',');
+  if (field.is_repeated() && value.empty()) values.clear();
   for (const std::string& one : values) {
+    if (field.is_repeated() && absl::StripAsciiWhitespace(one).empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", path, "=", Clipped(value),
+                       ": an item of the list is empty; allowed: values with one comma between "
+                       "them, each of ",
+                       AllowedValues(field)));
+    }
     RETURN_IF_ERROR(Annotate(
         SetFromText(field, field.is_repeated() ? absl::StripAsciiWhitespace(one) : one, *message),
         absl::StrCat("--", path, "=", Clipped(one), ": ")));

@@ -80,7 +80,7 @@ TEST(OverrideFieldTest, WrongValues) {
             "--drop_last=yes: not true or false; allowed: true, false");
   EXPECT_EQ(OverrideError("model", "LeNet"),
             "--model=LeNet: not one of its values (did you mean \"lenet\"?); allowed: mlp, lenet, "
-            "resnet18");
+            "resnet18, emulated");
   EXPECT_LT(OverrideError("workers", std::string(100000, 'x')).size(), 300u);
 }
 
@@ -96,7 +96,8 @@ TEST(OverrideFieldTest, UnknownPaths) {
   EXPECT_THAT(OverrideError("data", "x"),
               AllOf(StartsWith("--data: a group of fields has no value of its own; allowed: "),
                     HasSubstr("--data.format, --data.path")));
-  for (const char* path : {"", ".", "model.x", "data.", ".data", "data..path", "xyzzyxyzzy"}) {
+  for (const char* path : {"", ".", "model.x", "emulated.layers", "emulated.layers.name", "data.",
+                           ".data", "data..path", "xyzzyxyzzy"}) {
     EXPECT_THAT(OverrideError(path, "1"), HasSubstr("no such field")) << path;
   }
 }
@@ -111,7 +112,7 @@ TEST(JobFieldsTest, ListsEveryScalarWithTypeAndDefault) {
   };
   EXPECT_EQ(fields.front().path, "name");
   EXPECT_EQ(find("name"), "text / fashion-mlp");
-  EXPECT_EQ(find("model"), "mlp|lenet|resnet18 / mlp");
+  EXPECT_EQ(find("model"), "mlp|lenet|resnet18|emulated / mlp");
   EXPECT_EQ(find("workers"), "a whole number / 4");
   EXPECT_EQ(find("deterministic"), "true|false / false");
   EXPECT_EQ(find("optimizer.momentum"), "a decimal number / 0.9");
@@ -120,6 +121,9 @@ TEST(JobFieldsTest, ListsEveryScalarWithTypeAndDefault) {
             "list of single|ps_sync|ps_ssp|ps_async|allreduce_ring|local_sgd / unset");
   EXPECT_EQ(find("optimizer"), "missing");
   for (const FieldHelp& field : fields) EXPECT_TRUE(IsJobField(field.path)) << field.path;
+  EXPECT_EQ(find("comparison.tune.lr.trials"), "a whole number / 0");
+  EXPECT_EQ(find("emulated.layers.forward_ms"), "missing");  // a list of groups is for files
+  EXPECT_FALSE(IsJobField("emulated.layers.forward_ms"));
   EXPECT_FALSE(IsJobField("optimizer"));
   EXPECT_FALSE(IsJobField("optimizer.nme"));
   EXPECT_FALSE(IsJobField(""));

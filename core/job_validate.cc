@@ -265,6 +265,74 @@ absl::Status CheckStraggler(const proto::Job& job) {
                    "1 where straggler.rank is -1 (none)",
                    "--straggler.rank=0 to slow that worker, or --straggler.factor=1");
   }
+  RETURN_IF_ERROR(Whole(job, "straggler.burst_steps", 0, kStepsMax));
+  RETURN_IF_ERROR(Real(job, "straggler.burst_share", {0, 1, false, false, "above 0, below 1"}));
+  if (job.straggler().wanders() && job.straggler().burst_steps() == 0) {
+    return Refusal("straggler.wanders", "true", "false where straggler.burst_steps is 0",
+                   "--straggler.burst_steps=20, or --straggler.wanders=false");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLayers(const proto::Job& job) {
+  int64_t gradient_bytes = 0;
+  for (int i = 0; i < job.emulated().layers_size(); ++i) {
+    const proto::Layer& layer = job.emulated().layers(i);
+    const std::string path =
+        absl::StrCat("emulated.layers[", i, "] (\"", Clipped(layer.name()), "\")");
+    for (const double ms : {layer.forward_ms(), layer.backward_ms()}) {
+      if (ms >= 0 && ms <= kRealMax) continue;
+      return Refusal(path, absl::StrCat("a layer of ", ms, " ms"), "0 to 1e6 ms",
+                     "mend the profile");
+    }
+    if (layer.gradient_bytes() < 0 || layer.gradient_bytes() % 4 != 0 ||
+        layer.gradient_bytes() > kBucketBytesMax) {
+      return Refusal(path, absl::StrCat("a layer of ", layer.gradient_bytes(), " gradient bytes"),
+                     "a multiple of 4 (fp32) up to 1 TiB", "mend the profile");
+    }
+    gradient_bytes += layer.gradient_bytes();
+  }
+  if (job.emulated().layers_size() > 0 && gradient_bytes == 0) {
+    return Refusal("emulated.layers", "a profile without gradients",
+                   "at least one layer with gradient_bytes above 0", "mend the profile");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckEmulated(const proto::Job& job) {
+  const Range scale = {1, 1000, true, true, "1 to 1000"};
+  RETURN_IF_ERROR(Text(job, "emulated.profile", job.emulated().profile(), kPathBytesMax));
+  RETURN_IF_ERROR(Real(job, "emulated.time_scale", scale));
+  RETURN_IF_ERROR(Real(job, "emulated.bytes_scale", scale));
+  RETURN_IF_ERROR(Real(job, "emulated.compute_speed", {0.001, 1000, true, true, "0.001 to 1000"}));
+  RETURN_IF_ERROR(CheckLayers(job));
+  const bool scaled = job.emulated().time_scale() != 1 || job.emulated().bytes_scale() != 1;
+  if (scaled && job.model() != proto::Model::emulated) {
+    return Refusal("emulated.time_scale",
+                   absl::StrCat("or bytes_scale is not 1 while model is ",
+                                proto::Model::Name_Name(job.model())),
+                   "1, unless model is emulated: real compute cannot be scaled",
+                   "--model=emulated, or leave the scales out");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTune(const proto::Job& job) {
+  const proto::TuneLearningRate& lr = job.comparison().tune().lr();
+  RETURN_IF_ERROR(Whole(job, "comparison.tune.lr.trials", 0, 100));
+  RETURN_IF_ERROR(Real(job, "comparison.tune.lr.low", kRate));
+  RETURN_IF_ERROR(Real(job, "comparison.tune.lr.high", kRate));
+  RETURN_IF_ERROR(
+      Real(job, "comparison.tune.lr.length", {0, 1, false, true, "above 0, at most 1"}));
+  if (lr.trials() == 1 || (lr.trials() > 1 && lr.low() >= lr.high())) {
+    return Refusal("comparison.tune.lr.trials",
+                   absl::StrCat(lr.trials(), " with rates from ", lr.low(), " to ", lr.high()),
+                   "0, or at least 2 trials with low below high", "--comparison.tune.lr.trials=5");
+  }
+  if (lr.trials() > 0 && job.model() == proto::Model::emulated) {
+    return Refusal("comparison.tune.lr.trials", absl::StrCat(lr.trials()),
+                   "0 where model is emulated: it learns nothing", "--comparison.tune.lr.trials=0");
+  }
   return absl::OkStatus();
 }
 
@@ -278,7 +346,13 @@ absl::Status CheckComparison(const proto::Job& job) {
     }
     seen.push_back(strategy);
   }
-  return Whole(job, "comparison.repetitions", 1, 1000);
+  RETURN_IF_ERROR(Whole(job, "comparison.repetitions", 1, 1000));
+  RETURN_IF_ERROR(Text(job, "comparison.congestion_control", job.comparison().congestion_control(),
+                       kNameBytesMax));
+  if (job.comparison().has_network()) {
+    RETURN_IF_ERROR(Text(job, "comparison.network", job.comparison().network(), kNameBytesMax));
+  }
+  return CheckTune(job);
 }
 
 }  // namespace
@@ -321,6 +395,7 @@ absl::Status ValidateJob(const proto::Job& job) {
   RETURN_IF_ERROR(Whole(job, "measure.evaluate_every_steps", 0, kStepsMax));
   if (job.steps() > 0) RETURN_IF_ERROR(CheckStepCounts(job, job.steps()));
   RETURN_IF_ERROR(CheckStraggler(job));
+  RETURN_IF_ERROR(CheckEmulated(job));
   return CheckComparison(job);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "core/job.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -124,16 +125,49 @@ TEST(ValidateJobTest, EveryDecimalNumberMustBeFinite) {
   for (const FieldHelp& field : JobFields()) {
     if (field.type != "a decimal number") continue;
     for (const char* value : {"nan", "inf", "-inf"}) {
-      const size_t dot = field.path.find('.');
-      ASSERT_NE(dot, std::string::npos);
-      const auto job = ParseJob(
-          field.path.substr(0, dot) + " { " + field.path.substr(dot + 1) + ": " + value + " }",
-          "test");
+      const std::vector<std::string> path = absl::StrSplit(field.path, '.');
+      ASSERT_GT(path.size(), 1u);
+      std::string text = path.back() + ": " + value;
+      for (size_t i = path.size() - 1; i-- > 0;) text = path[i] + " { " + text + " }";
+      const auto job = ParseJob(text, "test");
       ASSERT_TRUE(job.ok()) << job.status();
       const absl::Status status = ValidateJob(*job);
       EXPECT_THAT(std::string(status.message()), StartsWith(field.path + " is ")) << value;
     }
   }
+}
+
+TEST(ValidateJobTest, EmulatedScalesAndLayers) {
+  EXPECT_THAT(Refused({"emulated.time_scale=4"}), HasSubstr("unless model is emulated"));
+  EXPECT_EQ(ValidateJob(JobWith({"model=emulated", "emulated.time_scale=4"})), absl::OkStatus());
+  proto::Job job = JobWith({"model=emulated"});
+  proto::Layer& layer = *job.mutable_emulated()->add_layers();
+  layer.set_name("fc");
+  EXPECT_THAT(std::string(ValidateJob(job).message()), HasSubstr("a profile without gradients"));
+  layer.set_gradient_bytes(6);
+  EXPECT_THAT(std::string(ValidateJob(job).message()),
+              StartsWith("emulated.layers[0] (\"fc\") is a layer of 6 gradient bytes"));
+  layer.set_gradient_bytes(8);
+  EXPECT_EQ(ValidateJob(job), absl::OkStatus());
+  layer.set_backward_ms(-1);
+  EXPECT_THAT(std::string(ValidateJob(job).message()), HasSubstr("a layer of -1 ms"));
+}
+
+TEST(ValidateJobTest, ASearchNeedsARangeAndAModelThatLearns) {
+  EXPECT_THAT(Refused({"comparison.tune.lr.trials=1"}), HasSubstr("at least 2 trials"));
+  EXPECT_THAT(Refused({"comparison.tune.lr.trials=3", "comparison.tune.lr.low=1"}),
+              HasSubstr("3 with rates from 1 to 0.8"));
+  EXPECT_THAT(Refused({"comparison.tune.lr.trials=3", "model=emulated"}),
+              HasSubstr("it learns nothing"));
+  EXPECT_EQ(ValidateJob(JobWith({"comparison.tune.lr.trials=3"})), absl::OkStatus());
+}
+
+TEST(ValidateJobTest, ABurstThatWandersHasALength) {
+  EXPECT_THAT(Refused({"straggler.rank=0", "straggler.wanders=true"}),
+              StartsWith("straggler.wanders is true"));
+  EXPECT_EQ(ValidateJob(JobWith({"straggler.rank=0", "straggler.factor=2", "straggler.wanders=true",
+                                 "straggler.burst_steps=5"})),
+            absl::OkStatus());
 }
 
 TEST(ValidateJobTest, TextsArePlain) {

@@ -32,10 +32,53 @@ void Fields(Archive& a, Environment& v) {
 }
 
 template <typename Archive>
+void Fields(Archive& a, ProbedNode& v) {
+  a("name", v.name);
+  a("send_bytes_per_s", v.send_bytes_per_s);
+  a("receive_bytes_per_s", v.receive_bytes_per_s);
+  a("promised_bytes_per_s", v.promised_bytes_per_s);
+  a("rtt_us", v.rtt_us);
+}
+
+template <typename Archive>
 void Fields(Archive& a, Network& v) {
   a("interface", v.interface);
   a("loopback", v.loopback);
+  a("kind", v.kind);
   a("shaping", v.shaping);
+  a("congestion_control", v.congestion_control);
+  a("placement", v.placement);
+  a("probe", v.probe);
+}
+
+template <typename Archive>
+void Fields(Archive& a, Scales& v) {
+  a("time", v.time);
+  a("bytes", v.bytes);
+}
+
+template <typename Archive>
+void Fields(Archive& a, Prediction& v) {
+  a("step_ms", v.step_ms);
+  a("communication_share", v.communication_share);
+  a("compute_ms", v.compute_ms);
+  a("exposed_ms", v.exposed_ms);
+  a("formula", v.formula);
+  a("difference", v.difference);
+}
+
+template <typename Archive>
+void Fields(Archive& a, TuneTrial& v) {
+  a("learning_rate", v.learning_rate);
+  a("test_accuracy", v.test_accuracy);
+  a("loss", v.loss);
+}
+
+template <typename Archive>
+void Fields(Archive& a, Tuning& v) {
+  a("budget", v.budget);
+  a("trials", v.trials);
+  a("chosen_learning_rate", v.chosen_learning_rate);
 }
 
 template <typename Archive>
@@ -163,6 +206,7 @@ void Fields(Archive& a, RunResult& v) {
   a("workers", v.workers);
   a("servers", v.servers);
   a("shards", v.shards);
+  a("nodes", v.nodes);
   a("repetition", v.repetition);
   a("failure", v.failure);
   StepFields(a, v);
@@ -203,6 +247,9 @@ void Fields(Archive& a, RunResult& v) {
   a("job_fingerprint", v.job_fingerprint);
   a("resolved_job", v.resolved_job);
   a("network", v.network);
+  a("scales", v.scales);
+  a("prediction", v.prediction);
+  a("tuning", v.tuning);
   a("environment", v.environment);
   a("accuracy_curve", v.accuracy_curve);
   a("loss_curve", v.loss_curve);

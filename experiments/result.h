@@ -36,11 +36,59 @@ struct Environment {
   std::map<std::string, std::string> versions;  // "gRPC" -> "1.51.1"
 };
 
-// What the processes' messages went over.
+// What the probe found at one node (a machine, or one of the network lab) before the
+// runs, all nodes at once in both directions.
+struct ProbedNode {
+  std::string name;  // "worker0"
+  double send_bytes_per_s = 0;
+  double receive_bytes_per_s = 0;
+  double promised_bytes_per_s = 0;  // of TCP payload; 0: nothing was promised
+  double rtt_us = 0;                // to the next node, idle, median
+};
+
+// What the processes' messages went over. Scaled figures (Scales) are those that were
+// emulated, so that they stand beside the scaled figures of the steps.
 struct Network {
   std::string interface;  // name or address
   bool loopback = true;
+  std::string kind;     // "loopback", "lab: kernel qdiscs", "lab: user-space switch", "hosts"
   std::string shaping;  // rate and delay imposed on it; "" if none
+  std::string congestion_control;
+  std::string placement;  // "dedicated", "colocated"; "" if the servers share one machine
+  std::vector<ProbedNode> probe;
+};
+
+// By how much an emulated run was slowed and shrunk. Every figure of a result has been
+// scaled back already.
+struct Scales {
+  double time = 1;
+  double bytes = 1;
+};
+
+// What the cost formulas say of a run before it starts, from the probe and the
+// single-process profile.
+struct Prediction {
+  double step_ms = 0;
+  double communication_share = 0;
+  double compute_ms = 0;
+  double exposed_ms = 0;
+  // The formula with its figures, as text.
+  std::string formula;
+  // Why measured and predicted part by over 15%; "" where they do not.
+  std::string difference;
+};
+
+// One learning rate tried in the search before the measured runs.
+struct TuneTrial {
+  double learning_rate = 0;
+  std::optional<double> test_accuracy;  // none if it diverged or failed
+  double loss = 0;                      // last training loss
+};
+
+struct Tuning {
+  std::string budget;  // "5 rates from 0.0125 to 0.8, 241 steps each, seed 1"
+  std::vector<TuneTrial> trials;
+  double chosen_learning_rate = 0;
 };
 
 struct StalenessFigures {
@@ -139,6 +187,9 @@ struct RunResult {
   int64_t workers = 0;  // processes that took part
   int64_t servers = 0;
   int64_t shards = 0;  // parts of the global batch: workers of the job
+  // Machines that took part, servers' own included: what equal resources are counted by.
+  // Nodes of the network lab or hosts; on loopback the one machine.
+  int64_t nodes = 1;
   int64_t repetition = 0;
   std::string failure;  // "" if the run succeeded; else why not, and no figures
 
@@ -150,6 +201,9 @@ struct RunResult {
   std::string job_fingerprint;  // 16 hexadecimal digits
   Environment environment;
   Network network;
+  Scales scales;
+  std::optional<Prediction> prediction;
+  std::optional<Tuning> tuning;
   std::vector<std::string> notes;  // what a reader must know of this run's figures
 
   int64_t steps = 0;
