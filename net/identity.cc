@@ -1,11 +1,13 @@
 #include "net/identity.h"
 
 #include <sys/random.h>
+#include <sys/stat.h>
 
 #include <array>
-#include <cctype>
 #include <cerrno>
-#include <fstream>
+#include <cstdio>
+#include <cstring>
+#include <memory>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +18,8 @@ namespace crossover::net {
 namespace {
 
 constexpr size_t kTokenBytes = 16;
+// Whatever a group or everybody may do.
+constexpr mode_t kOthersMode = S_IRWXG | S_IRWXO;
 
 }  // namespace
 
@@ -35,13 +39,24 @@ std::string MakeToken() {
 }
 
 absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(absl::StrCat("token file ", path, " cannot be read"));
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "re"), fclose);
+  struct stat status = {};
+  if (file == nullptr || fstat(fileno(file.get()), &status) != 0) {
+    return absl::NotFoundError(
+        absl::StrCat("token file ", path, " cannot be read: ", std::strerror(errno)));
+  }
+  if (S_ISREG(status.st_mode) && (status.st_mode & kOthersMode) != 0) {
+    return absl::PermissionDeniedError(absl::StrFormat(
+        "token file %s has mode %04o: others than its owner can read or write it; fix: chmod 600 "
+        "%s",
+        path, status.st_mode & 07777, path));
+  }
   // One more than allowed, and the end of the line, so that too long is seen as such.
   std::string text(kTokenCharactersMax + 3, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return absl::UnavailableError(absl::StrCat("token file ", path, ": read error"));
-  text.resize(static_cast<size_t>(file.gcount()));
+  text.resize(fread(text.data(), 1, text.size(), file.get()));
+  if (ferror(file.get()) != 0) {
+    return absl::UnavailableError(absl::StrCat("token file ", path, ": read error"));
+  }
   if (text.ends_with('\n')) text.pop_back();
   if (text.ends_with('\r')) text.pop_back();
 

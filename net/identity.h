@@ -34,7 +34,7 @@ std::string ProcessName(Role role, int rank);
 // 128 random bits from the operating system, as 32 hexadecimal digits.
 std::string MakeToken();
 // Reads a token from a file: one line of 16 to 256 printable ASCII characters without
-// spaces.
+// spaces. As ssh does with keys, refuses a file that others than its owner may read or write.
 absl::StatusOr<std::string> ReadTokenFile(const std::string& path);
 // Takes the same time wherever two tokens of one length differ.
 bool TokensEqual(std::string_view a, std::string_view b);

@@ -1,6 +1,7 @@
 #include "net/identity.h"
 
-#include <cstdio>
+#include <sys/stat.h>
+
 #include <fstream>
 #include <string>
 
@@ -14,6 +15,7 @@ namespace {
 std::string WriteFile(const std::string& name, const std::string& text) {
   const std::string path = absl::StrCat(testing::TempDir(), "/", name);
   std::ofstream(path, std::ios::binary) << text;
+  EXPECT_EQ(chmod(path.c_str(), 0600), 0);
   return path;
 }
 
@@ -59,6 +61,21 @@ TEST(IdentityTest, RefusesBadTokenFilesByName) {
   const absl::StatusOr<std::string> missing = ReadTokenFile("/no/such/file");
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(absl::StrContains(missing.status().message(), "/no/such/file"));
+}
+
+TEST(IdentityTest, RefusesATokenFileThatOthersMayRead) {
+  const std::string path = WriteFile("shared_token", "0123456789abcdef");
+  for (const mode_t mode : {0640, 0604, 0620, 0644}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    const absl::Status status = ReadTokenFile(path).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << mode;
+    EXPECT_TRUE(absl::StrContains(status.message(), "fix: chmod 600 " + path)) << status;
+  }
+  EXPECT_TRUE(absl::StrContains(ReadTokenFile(path).status().message(), "has mode 0644"));
+  for (const mode_t mode : {0600, 0400}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    EXPECT_TRUE(ReadTokenFile(path).ok()) << mode;
+  }
 }
 
 TEST(IdentityTest, RefusesAStrangerSayingWhyAndNeverTheToken) {

@@ -57,7 +57,8 @@ class ByHand : public testing::Test {
     const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
     directory_ = absl::StrCat(testing::TempDir(), "/by-hand-", name);
     EXPECT_TRUE(os::MakeDirectory(directory_).ok());
-    EXPECT_TRUE(os::WriteFile(directory_ + "/token", "0123456789abcdef0123456789abcdef\n").ok());
+    EXPECT_TRUE(
+        os::WriteFile(directory_ + "/token", "0123456789abcdef0123456789abcdef\n", 0600).ok());
     job_ = SmallJob(MakeSmallData(1200));
     job_.set_strategy(proto::Strategy::ps_sync);
     job_.set_workers(2);
@@ -154,7 +155,8 @@ TEST_F(ByHand, AServerOfAnotherJobIsRefusedAndHarmsNothing) {
 }
 
 TEST_F(ByHand, AWrongTokenIsRefusedAndHarmsNothing) {
-  ASSERT_TRUE(os::WriteFile(directory_ + "/other", "ffffffffffffffffffffffffffffffff\n").ok());
+  ASSERT_TRUE(
+      os::WriteFile(directory_ + "/other", "ffffffffffffffffffffffffffffffff\n", 0600).ok());
   Running& first = StartWorker(0);
   token_ = "other";
   Running& stranger = StartServer(0);
