@@ -254,6 +254,12 @@ absl::Status ApplyOverrides(const ParsedFlags& parsed, proto::Job& job) {
   for (const auto& [path, value] : parsed.job_overrides) {
     RETURN_IF_ERROR(OverrideField(path, value, job));
   }
+  const auto given = [&parsed](std::string_view field) {
+    return std::any_of(parsed.job_overrides.begin(), parsed.job_overrides.end(),
+                       [field](const auto& override) { return override.first == field; });
+  };
+  if (given("steps") && !given("epochs") && job.steps() > 0) job.set_epochs(0);
+  if (given("epochs") && !given("steps") && job.epochs() > 0) job.set_steps(0);
   return absl::OkStatus();
 }
 

@@ -85,7 +85,8 @@ class FlagSet {
   bool job_fields_ = false;
 };
 
-// Applies the collected overrides to `job`, in order.
+// Applies the collected overrides to `job`, in order. A training has a length in steps or in
+// epochs: a flag that sets one of the two clears the other, unless both are given.
 absl::Status ApplyOverrides(const ParsedFlags& parsed, proto::Job& job);
 
 }  // namespace crossover

@@ -149,6 +149,23 @@ TEST_F(FlagSetTest, FieldsOfTheJobAreCollectedInOrder) {
   EXPECT_EQ(job.optimizer().momentum(), 0.5);
 }
 
+TEST_F(FlagSetTest, StepsAndEpochsReplaceEachOther) {
+  flags_.AddJobFields();
+  proto::Job job;
+  ASSERT_TRUE(ApplyOverrides(Parsed({"--steps=60"}), job).ok());
+  EXPECT_EQ(job.steps(), 60);
+  EXPECT_EQ(job.epochs(), 0);
+  ASSERT_TRUE(ApplyOverrides(Parsed({"--epochs=2"}), job).ok());
+  EXPECT_EQ(job.steps(), 0);
+  EXPECT_EQ(job.epochs(), 2);
+  // 0 asks for no length, and of both flags each counts: ValidateJob judges them.
+  ASSERT_TRUE(ApplyOverrides(Parsed({"--steps=0"}), job).ok());
+  EXPECT_EQ(job.epochs(), 2);
+  ASSERT_TRUE(ApplyOverrides(Parsed({"--epochs=3", "--steps=60"}), job).ok());
+  EXPECT_EQ(job.steps(), 60);
+  EXPECT_EQ(job.epochs(), 3);
+}
+
 TEST_F(FlagSetTest, ErrorsWithFieldsOfTheJob) {
   flags_.AddJobFields();
   EXPECT_THAT(Error({"--wrokers=2"}), HasSubstr("(did you mean --workers?)"));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/job.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -58,6 +59,15 @@ TEST(OverrideFieldTest, AListWithOneWrongValueChangesNothing) {
   EXPECT_EQ(OverrideError("comparison.strategies", "single,ps_sink"),
             "--comparison.strategies=ps_sink: not one of its values (did you mean \"ps_sync\"?); "
             "allowed: single, ps_sync, ps_ssp, ps_async, allreduce_ring, local_sgd");
+}
+
+TEST(OverrideFieldTest, AnEmptyItemOfAListIsRefused) {
+  for (const char* list : {"single,,ps_sync", "single,", ",single", "single, ,ps_sync", ","}) {
+    EXPECT_THAT(OverrideError("comparison.strategies", list),
+                AllOf(StartsWith(absl::StrCat("--comparison.strategies=", list,
+                                              ": an item of the list is empty; allowed: ")),
+                      HasSubstr("single, ps_sync, ps_ssp")));
+  }
 }
 
 TEST(OverrideFieldTest, WrongValues) {
