@@ -6,6 +6,7 @@
 #define CROSSOVER_CORE_JOB_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,14 @@ namespace crossover {
 // what; allowed: ...", for an unknown field the fields of that message and the nearest name, for a
 // wrong enum value the enum's values.
 absl::StatusOr<proto::Job> ParseJob(std::string_view text, std::string_view file);
+
+// Where a text sets each field: "FILE:LINE:COLUMN" by dotted path, of a list its first item.
+using FieldPositions = std::map<std::string, std::string>;
+// As above, and says where.
+absl::StatusOr<proto::Job> ParseJob(std::string_view text, std::string_view file,
+                                    FieldPositions& positions);
+// ValidateJob's refusal with the position of its field before it, if there is one.
+absl::Status AtPosition(const absl::Status& refusal, const FieldPositions& positions);
 
 // Sets the field named by a dotted path ("optimizer.momentum") from text. A
 // repeated field takes a comma-separated list and is replaced. A bool takes

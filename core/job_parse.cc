@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "core/job.h"
 #include "core/job_internal.h"
+#include "core/status.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/text_format.h"
@@ -25,6 +26,7 @@ namespace {
 
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
+using google::protobuf::TextFormat;
 using google::protobuf::io::ArrayInputStream;
 using google::protobuf::io::Tokenizer;
 
@@ -255,9 +257,40 @@ std::string BinaryByte(absl::string_view text) {
   return "";
 }
 
+// The fields of `message` that the text set; `where` and `prefix` go before lines and names.
+void AppendPositions(const google::protobuf::Message& message,
+                     const TextFormat::ParseInfoTree& tree, const std::string& where,
+                     const std::string& prefix, FieldPositions& positions) {
+  const auto& reflection = *message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const int index = field->is_repeated() ? 0 : -1;
+    const TextFormat::ParseLocation at = tree.GetLocation(field, index);
+    const std::string path = absl::StrCat(prefix, field->name());
+    positions[path] = absl::StrCat(where, at.line + 1, ":", at.column + 1);
+    if (field->message_type() == nullptr || field->is_repeated()) continue;
+    if (const TextFormat::ParseInfoTree* nested = tree.GetTreeForNested(field, index)) {
+      AppendPositions(reflection.GetMessage(message, field), *nested, where, path + ".", positions);
+    }
+  }
+}
+
 }  // namespace
 
-absl::StatusOr<proto::Job> ParseJob(std::string_view text_view, std::string_view file_view) {
+absl::Status AtPosition(const absl::Status& refusal, const FieldPositions& positions) {
+  const absl::string_view message = refusal.message();
+  const auto position = positions.find(std::string(message.substr(0, message.find(' '))));
+  return position == positions.end() ? refusal : Annotate(refusal, position->second + ": ");
+}
+
+absl::StatusOr<proto::Job> ParseJob(std::string_view text, std::string_view file) {
+  FieldPositions positions;
+  return ParseJob(text, file, positions);
+}
+
+absl::StatusOr<proto::Job> ParseJob(std::string_view text_view, std::string_view file_view,
+                                    FieldPositions& positions) {
   const absl::string_view text = ToAbsl(text_view);
   const absl::string_view file = ToAbsl(file_view);
   if (text.size() > kJobBytesMax) {
@@ -271,10 +304,16 @@ absl::StatusOr<proto::Job> ParseJob(std::string_view text_view, std::string_view
   }
   ArrayInputStream input(text.data(), static_cast<int>(text.size()));
   FirstError error;
-  google::protobuf::TextFormat::Parser parser;
+  TextFormat::Parser parser;
+  TextFormat::ParseInfoTree tree;
   parser.RecordErrorsTo(&error);
+  parser.WriteLocationsTo(&tree);
   proto::Job job;
-  if (parser.Parse(&input, &job)) return job;
+  if (parser.Parse(&input, &job)) {
+    positions.clear();
+    AppendPositions(job, tree, absl::StrCat(file, ":"), "", positions);
+    return job;
+  }
   const Finding finding = Diagnose(PlaceAt(text, error.line(), error.column()), error.message());
   return absl::InvalidArgumentError(
       absl::StrCat(file, ":", PositionText(finding.at), ": ", finding.what));

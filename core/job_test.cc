@@ -13,7 +13,9 @@ namespace crossover {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 using ::testing::StartsWith;
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
@@ -50,6 +52,30 @@ TEST(ParseJobTest, ReadsEveryKindOfField) {
   EXPECT_EQ(job.optimizer().momentum(), 0.5);
   EXPECT_EQ(job.straggler().rank(), -1);
   EXPECT_EQ(job.comparison().strategies_size(), 3);
+}
+
+TEST(ParseJobTest, SaysWhereFieldsStand) {
+  FieldPositions positions = {{"workers", "from before"}};
+  const auto job = ParseJob(
+      "name: 'a'\noptimizer {\n  momentum: 0.5 }\n\ncomparison { strategies: [single, ps_ssp] }",
+      "my.textproto", positions);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_THAT(positions,
+              ElementsAre(Pair("comparison", "my.textproto:5:1"),
+                          Pair("comparison.strategies", "my.textproto:5:14"),
+                          Pair("name", "my.textproto:1:1"), Pair("optimizer", "my.textproto:2:1"),
+                          Pair("optimizer.momentum", "my.textproto:3:3")));
+}
+
+TEST(ParseJobTest, PutsAPositionBeforeARefusal) {
+  const FieldPositions positions = {{"optimizer.momentum", "my.textproto:3:3"}};
+  proto::Job job;
+  job.mutable_optimizer()->set_momentum(2);
+  EXPECT_THAT(Message(AtPosition(ValidateJob(job), positions)),
+              StartsWith("my.textproto:3:3: optimizer.momentum is 2; allowed: "));
+  EXPECT_THAT(Message(AtPosition(ValidateJob(job), {{"optimizer", "x"}})),
+              StartsWith("optimizer.momentum is 2; allowed: "));
+  EXPECT_TRUE(AtPosition(absl::OkStatus(), positions).ok());
 }
 
 struct ParseCase {

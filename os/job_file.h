@@ -7,13 +7,18 @@
 
 #include "absl/status/statusor.h"
 #include "core/flag_parser.h"
+#include "core/job.h"
 #include "proto/job.pb.h"
 
 namespace crossover::os {
 
 // `path` "" is the default job. With all fields written out, and a relative data.path
-// taken from where the user stood. Blocks for the read.
+// taken from where the user stood. Blocks for the read. A refusal has the file's line where the
+// file set the field that is wrong.
 absl::StatusOr<proto::Job> ReadJob(const std::string& path, const ParsedFlags& parsed);
+// As above, and says which fields are the file's (and no flag's), and where they stand.
+absl::StatusOr<proto::Job> ReadJob(const std::string& path, const ParsedFlags& parsed,
+                                   FieldPositions& positions);
 
 }  // namespace crossover::os
 

@@ -1,0 +1,75 @@
+#include "os/job_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "os/files.h"
+
+namespace crossover::os {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+using testing::StartsWith;
+
+class JobFileTest : public testing::Test {
+ protected:
+  absl::StatusOr<proto::Job> Read(const std::string& text,
+                                  std::vector<std::pair<std::string, std::string>> flags = {}) {
+    EXPECT_TRUE(WriteFile(path_, text).ok());
+    ParsedFlags parsed;
+    parsed.job_overrides = std::move(flags);
+    return ReadJob(path_, parsed, positions_);
+  }
+  std::string Error(const std::string& text,
+                    std::vector<std::pair<std::string, std::string>> flags = {}) {
+    return std::string(Read(text, std::move(flags)).status().message());
+  }
+
+  const std::string path_ = testing::TempDir() + "/job.textproto";
+  FieldPositions positions_;
+};
+
+TEST_F(JobFileTest, WithoutAFileTheJobIsTheDefaultOne) {
+  const auto job = ReadJob("", ParsedFlags());
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->workers(), 4);
+  EXPECT_TRUE(job->has_workers());
+}
+
+TEST_F(JobFileTest, AWrongValueIsRefusedWithItsLine) {
+  EXPECT_THAT(Error("# mine\nname: 'x'\noptimizer {\n  momentum: 1.5\n}\n"),
+              StartsWith(path_ + ":4:3: optimizer.momentum is 1.5; allowed: "));
+  EXPECT_THAT(Error("workers: 3 global_batch: 10"),
+              StartsWith(path_ + ":1:12: global_batch is 10; allowed: "));
+  EXPECT_THAT(Error("comparison { strategies: [single, single] }"),
+              StartsWith(path_ + ":1:14: comparison.strategies is a list with single twice"));
+}
+
+TEST_F(JobFileTest, AFieldThatTheFileDoesNotSetHasNoLine) {
+  EXPECT_THAT(Error("workers: 3"), StartsWith("global_batch is 512 (the default); allowed: "));
+  // A flag's value is no line's fault.
+  EXPECT_THAT(Error("global_batch: 512", {{"global_batch", "6"}}),
+              StartsWith("global_batch is 6; allowed: "));
+}
+
+TEST_F(JobFileTest, TellsWhichFieldsAreTheFiles) {
+  ASSERT_TRUE(Read("workers: 2\nservers: 1\n", {{"servers", "2"}}).ok());
+  EXPECT_THAT(positions_, ElementsAre(Pair("workers", path_ + ":1:1")));
+}
+
+TEST_F(JobFileTest, AFlagForStepsReplacesTheFilesEpochs) {
+  const auto job = Read("epochs: 3", {{"steps", "100"}});
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->steps(), 100);
+  EXPECT_EQ(job->epochs(), 0);
+  EXPECT_THAT(Error("epochs: 3 steps: 5"), HasSubstr("exactly one of the two above 0"));
+}
+
+}  // namespace
+}  // namespace crossover::os
