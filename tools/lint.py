@@ -26,10 +26,12 @@ MAY_INCLUDE = {
     "core": ["core", "proto"],
     "os": ["os", "core", "proto"],
     "net": ["net", "core", "proto"],
-    "ps": ["ps", "net", "os", "core", "proto"],
+    "lab": ["lab", "os", "core", "proto"],
+    "process": ["process", "net", "os", "core", "proto"],
+    "ps": ["ps", "process", "net", "os", "core", "proto"],
     "allreduce": ["allreduce", "net", "core", "proto"],
-    "worker": ["worker", "ps", "allreduce", "net", "os", "core", "proto"],
-    "experiments": ["experiments", "worker/data", "net", "os", "core", "proto"],
+    "worker": ["worker", "ps", "process", "allreduce", "net", "os", "core", "proto"],
+    "experiments": ["experiments", "worker/data", "lab", "net", "os", "core", "proto"],
 }
 
 CLOCK = re.compile(
