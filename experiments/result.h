@@ -81,8 +81,9 @@ struct Prediction {
 // One learning rate tried in the search before the measured runs.
 struct TuneTrial {
   double learning_rate = 0;
-  std::optional<double> test_accuracy;  // none if it diverged or failed
-  double loss = 0;                      // last training loss
+  // On held-out training samples; none if it diverged or failed.
+  std::optional<double> validation_accuracy;
+  double loss = 0;  // last training loss
 };
 
 struct Tuning {
@@ -204,6 +205,10 @@ struct RunResult {
   Scales scales;
   std::optional<Prediction> prediction;
   std::optional<Tuning> tuning;
+  int64_t planned_runs = 0;  // of the comparison under this job; 0: unknown
+  // When the comparison was taken up again after which this run was made, ISO 8601; "" if
+  // it had not been interrupted by then.
+  std::string resume_time;
   std::vector<std::string> notes;  // what a reader must know of this run's figures
 
   int64_t steps = 0;

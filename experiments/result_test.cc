@@ -72,6 +72,22 @@ TEST(ResultTest, HasTheAgreedNames) {
   }
 }
 
+TEST(ResultTest, FieldsThatOlderLinesLackKeepTheirDefaults) {
+  RunResult run = MadeUpRun("single", 0, 0, 41000, .5);
+  run.planned_runs = 18;
+  run.resume_time = "2026-03-02T08:00:00Z";
+  const std::string line = ToJsonLine(run);
+  const auto whole = ParseResults(line);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_EQ((*whole)[0].planned_runs, 18);
+  EXPECT_EQ((*whole)[0].resume_time, "2026-03-02T08:00:00Z");
+  const auto older = ParseResults(
+      Replaced(line, "\"planned_runs\":18,\"resume_time\":\"2026-03-02T08:00:00Z\",", ""));
+  ASSERT_TRUE(older.ok()) << older.status();
+  EXPECT_EQ((*older)[0].planned_runs, 0);
+  EXPECT_EQ((*older)[0].resume_time, "");
+}
+
 TEST(ResultTest, WhatIsNotThereIsNull) {
   RunResult run = MadeUpRun("single", 0, 0, 41000, .5);
   run.test_accuracy.reset();
