@@ -1,0 +1,231 @@
+#include "experiments/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "experiments/format.h"
+
+namespace crossover::experiments {
+namespace {
+
+constexpr double kMsPerS = 1e3;
+
+std::string Ms(double seconds) { return absl::StrCat(FormatNumber(seconds * kMsPerS), " ms"); }
+std::string Rate(double bytes_per_s) { return absl::StrCat(FormatBytes(bytes_per_s), "/s"); }
+
+double AllBytes(const CostInputs& inputs) {
+  double bytes = 0;
+  for (const BucketCost& bucket : inputs.buckets) bytes += bucket.bytes;
+  return bytes;
+}
+
+double Slower(double send_bytes_per_s, double receive_bytes_per_s) {
+  return std::min(send_bytes_per_s, receive_bytes_per_s);
+}
+double WorkerRate(const LinkSpeed& link) {
+  return Slower(link.worker_send_bytes_per_s, link.worker_receive_bytes_per_s);
+}
+double ServerRate(const LinkSpeed& link) {
+  return Slower(link.server_send_bytes_per_s, link.server_receive_bytes_per_s);
+}
+
+double CollectiveTime(const CostInputs& inputs, double bytes) {
+  const double n = inputs.workers;
+  const double messages = inputs.exchange == Exchange::kRing ? 2 * (n - 1) : 2;
+  return messages * inputs.link.latency_s + 2 * (n - 1) / n * bytes / WorkerRate(inputs.link) +
+         (n - 1) / n * bytes * inputs.reduce_s_per_byte;
+}
+
+// Of the node that sends most. A server's own worker reaches it without the network.
+double ColocatedTime(const CostInputs& inputs, double bytes, int contributors) {
+  const double s = inputs.servers, n = contributors;
+  const double on_node = std::ceil(s / inputs.workers);
+  const double with_servers = (1 - on_node / s) + on_node * (n - 1) / s;
+  const bool every_node = inputs.servers % inputs.workers == 0;
+  const double without = every_node ? 0 : 1 - std::floor(s / inputs.workers) / s;
+  return std::max(with_servers, without) * bytes / WorkerRate(inputs.link);
+}
+
+// One way through dedicated or colocated servers, where `contributors` push at once.
+double PhaseTime(const CostInputs& inputs, double bytes, int contributors) {
+  const double n = contributors, s = inputs.servers;
+  const double network_s = inputs.colocated ? ColocatedTime(inputs, bytes, contributors)
+                                            : std::max(bytes / WorkerRate(inputs.link),
+                                                       n * bytes / (s * ServerRate(inputs.link)));
+  return std::max(network_s, n * bytes / (s * inputs.apply_bytes_per_s));
+}
+
+// The way of a step's last part through a server, after its bytes have come.
+double LastPartTime(const CostInputs& inputs, int contributors) {
+  if (inputs.exchange != Exchange::kServers || inputs.buckets.empty()) return 0;
+  const double share = inputs.buckets.back().bytes / inputs.servers;
+  const double rate = inputs.colocated ? WorkerRate(inputs.link) : ServerRate(inputs.link);
+  return 2 * inputs.link.latency_s + contributors * std::min(inputs.part_bytes, share) / rate;
+}
+
+// When the last bucket has been exchanged, since the start of compute.
+double LastEnd(const CostInputs& inputs, double slowdown, int contributors) {
+  double end_s = 0;
+  for (const BucketCost& bucket : inputs.buckets) {
+    const double ready_s = slowdown > 1 ? slowdown * inputs.compute_s : bucket.ready_s;
+    end_s = std::max(end_s, ready_s) + ExchangeTime(inputs, bucket.bytes, contributors);
+  }
+  return end_s + LastPartTime(inputs, contributors);
+}
+
+double Latency(const CostInputs& inputs) {
+  const double buckets = static_cast<double>(inputs.buckets.size());
+  switch (inputs.exchange) {
+    case Exchange::kNone:
+      return 0;
+    case Exchange::kRing:
+      return 2 * (inputs.workers - 1) * inputs.link.latency_s * buckets;
+    case Exchange::kDirect:
+      return 2 * inputs.link.latency_s * buckets;
+    case Exchange::kServers:
+      return 2 * inputs.link.latency_s;
+  }
+  return 0;
+}
+
+double ExchangeOfAll(const CostInputs& inputs) {
+  double total_s = LastPartTime(inputs, inputs.workers);
+  for (const BucketCost& bucket : inputs.buckets) {
+    total_s += ExchangeTime(inputs, bucket.bytes, inputs.workers);
+  }
+  return total_s;
+}
+
+std::string DescribeExchange(const CostInputs& inputs) {
+  const std::string counts = absl::StrCat(
+      "; N = ", inputs.workers,
+      inputs.exchange == Exchange::kServers ? absl::StrCat(", S = ", inputs.servers) : "");
+  const std::string alpha = absl::StrCat(", alpha ", Ms(inputs.link.latency_s));
+  const std::string worker_rate = Rate(WorkerRate(inputs.link));
+  std::string text;
+  switch (inputs.exchange) {
+    case Exchange::kNone:
+      return "nothing is exchanged";
+    case Exchange::kRing:
+    case Exchange::kDirect:
+      text =
+          absl::StrCat("T = ", inputs.exchange == Exchange::kRing ? "2(N-1) alpha" : "2 alpha",
+                       " + 2(N-1)/N m/B", inputs.reduce_s_per_byte > 0 ? " + (N-1)/N m gamma" : "",
+                       counts, ", B ", worker_rate, alpha);
+      break;
+    case Exchange::kServers:
+      text = inputs.colocated
+                 ? absl::StrCat("T = m((1-k/S) + k(N-1)/S)/B on the most loaded node", counts,
+                                ", k = ", (inputs.servers + inputs.workers - 1) / inputs.workers,
+                                ", B ", worker_rate)
+                 : absl::StrCat("T = max(m/Bw, N m/(S Bs), N m/(S r))", counts, ", Bw ",
+                                worker_rate, ", Bs ", Rate(ServerRate(inputs.link)));
+      if (std::isfinite(inputs.apply_bytes_per_s)) {
+        absl::StrAppend(&text, ", r ", Rate(inputs.apply_bytes_per_s));
+      }
+      absl::StrAppend(&text, alpha, inputs.pipelined ? "" : ", the pull after the push");
+      break;
+  }
+  const double buckets = static_cast<double>(inputs.buckets.size());
+  absl::StrAppend(&text, "; M = ", FormatBytes(AllBytes(inputs)), " in ", FormatCount(buckets),
+                  buckets == 1 ? " bucket" : " buckets", ", all T together ",
+                  Ms(ExchangeOfAll(inputs)));
+  return text;
+}
+
+struct StepTime {
+  double step_s = 0;
+  std::string terms;  // "data 1 ms + ..."
+};
+
+std::string Sum(const CostInputs& inputs, const std::string& middle) {
+  return absl::StrCat(inputs.data_s > 0 ? absl::StrCat("data ", Ms(inputs.data_s), " + ") : "",
+                      middle,
+                      inputs.update_s > 0 ? absl::StrCat(" + update ", Ms(inputs.update_s)) : "");
+}
+
+StepTime SynchronousStep(const CostInputs& inputs) {
+  const double compute_s = inputs.slowest_factor * inputs.compute_s;
+  const double end_s = LastEnd(inputs, inputs.slowest_factor, inputs.workers);
+  return {inputs.data_s + std::max(compute_s, end_s) + inputs.update_s,
+          Sum(inputs, absl::StrCat("max(Z ", Ms(compute_s), ", c ", Ms(end_s), ")"))};
+}
+
+StepTime LocalStep(const CostInputs& inputs) {
+  const double compute_s = inputs.slowest_factor * inputs.compute_s;
+  const double exchange_s = ExchangeOfAll(inputs);
+  return {
+      inputs.data_s + compute_s + inputs.update_s + inputs.exchanged_share * exchange_s,
+      Sum(inputs, absl::StrCat("Z ", Ms(compute_s), " + ", FormatPercent(inputs.exchanged_share),
+                               " of the steps x T ", Ms(exchange_s)))};
+}
+
+// Of a worker that is `slowdown` times as slow as an ordinary one, on servers that have no
+// more work than they can do.
+double UnheldStep(const CostInputs& inputs, double slowdown) {
+  const double end_s = LastEnd(inputs, slowdown, 1);
+  return inputs.data_s + std::max(slowdown * inputs.compute_s, end_s) + inputs.update_s;
+}
+
+StepTime StaleStep(const CostInputs& inputs) {
+  // N pushes of everything, one of each worker; their pulls go the other way meanwhile.
+  const double served_s = PhaseTime(inputs, AllBytes(inputs), inputs.workers);
+  const double ordinary_s = std::max(UnheldStep(inputs, 1), served_s);
+  const double slowest_s = std::max(UnheldStep(inputs, inputs.slowest_factor), served_s);
+  const bool bounded = inputs.pace == Pace::kBoundedStale;
+  const double step_s =
+      bounded ? slowest_s : (ordinary_s * (inputs.workers - 1) + slowest_s) / inputs.workers;
+  const double alone_s = UnheldStep(inputs, bounded ? inputs.slowest_factor : 1);
+  return {step_s, absl::StrCat("max(", bounded ? "the slowest worker" : "a worker",
+                               " on idle servers ", Ms(alone_s), ", N D ", Ms(served_s), ")")};
+}
+
+}  // namespace
+
+double ExchangeTime(const CostInputs& inputs, double bytes, int contributors) {
+  if (inputs.exchange == Exchange::kNone) return 0;
+  if (inputs.exchange != Exchange::kServers) return CollectiveTime(inputs, bytes);
+  return (inputs.pipelined ? 1 : 2) * PhaseTime(inputs, bytes, contributors);
+}
+
+Cost CostOfStep(const CostInputs& inputs) {
+  Cost cost;
+  StepTime step;
+  if (inputs.exchange == Exchange::kNone) {
+    const double compute_s = inputs.workers * inputs.compute_s;
+    const double data_s = inputs.workers * inputs.data_s;
+    cost.compute_ms = compute_s * kMsPerS;
+    cost.step_ms = (data_s + compute_s + inputs.update_s) * kMsPerS;
+    cost.formula = absl::StrCat("step = N (data + Z) + update; N = ", inputs.workers, ", data ",
+                                Ms(inputs.data_s), ", Z ", Ms(inputs.compute_s), ", update ",
+                                Ms(inputs.update_s), "; = ", FormatNumber(cost.step_ms), " ms");
+    return cost;
+  }
+  switch (inputs.pace) {
+    case Pace::kSynchronous:
+      step = SynchronousStep(inputs);
+      break;
+    case Pace::kLocalSteps:
+      step = LocalStep(inputs);
+      break;
+    case Pace::kBoundedStale:
+    case Pace::kAsync:
+      step = StaleStep(inputs);
+      break;
+  }
+  const double mean_compute_s =
+      inputs.compute_s * (inputs.workers - 1 + inputs.slowest_factor) / inputs.workers;
+  cost.step_ms = step.step_s * kMsPerS;
+  cost.compute_ms = mean_compute_s * kMsPerS;
+  cost.exposed_ms =
+      std::max(0.0, step.step_s - inputs.data_s - mean_compute_s - inputs.update_s) * kMsPerS;
+  cost.communication_share = cost.step_ms > 0 ? cost.exposed_ms / cost.step_ms : 0;
+  cost.exchange_ms = ExchangeOfAll(inputs) * inputs.exchanged_share * kMsPerS;
+  cost.latency_ms = Latency(inputs) * inputs.exchanged_share * kMsPerS;
+  cost.formula = absl::StrCat(DescribeExchange(inputs), "; step = ", step.terms, " = ",
+                              FormatNumber(cost.step_ms), " ms");
+  return cost;
+}
+
+}  // namespace crossover::experiments
