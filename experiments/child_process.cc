@@ -12,6 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/status.h"
+#include "lab/namespaces.h"
 
 namespace crossover::experiments {
 namespace {
@@ -68,6 +70,14 @@ std::string ExitStatus::Describe() const {
 }
 
 absl::StatusOr<ChildProcess> ChildProcess::Start(const ChildOptions& options) {
+  if (options.network_namespace.empty()) return StartHere(options);
+  // A child is born where its parent is.
+  ASSIGN_OR_RETURN(const lab::ScopedNamespace network,
+                   lab::ScopedNamespace::Enter(options.network_namespace));
+  return StartHere(options);
+}
+
+absl::StatusOr<ChildProcess> ChildProcess::StartHere(const ChildOptions& options) {
   const int log_fd = open(options.log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (log_fd < 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write the log ", options.log_path));

@@ -18,6 +18,7 @@ namespace crossover::experiments {
 struct ChildOptions {
   std::vector<std::string> arguments;  // the binary's path first
   std::string log_path;                // standard output and error; made anew
+  std::string network_namespace;       // of the network lab, in which it runs; "" is ours
   // Set in the child on top of the launcher's own environment.
   std::vector<std::pair<std::string, std::string>> environment;
 };
@@ -48,6 +49,7 @@ class ChildProcess {
 
  private:
   explicit ChildProcess(pid_t pid) : pid_(pid) {}
+  static absl::StatusOr<ChildProcess> StartHere(const ChildOptions& options);
 
   pid_t pid_ = -1;  // -1: moved from
   std::optional<ExitStatus> ended_;

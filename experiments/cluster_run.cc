@@ -51,7 +51,7 @@ class Cluster {
  private:
   absl::Status Start() {
     net::RendezvousServer::Options rendezvous;
-    rendezvous.address = net::FormatHostPort({options_.host, 0});
+    rendezvous.address = net::FormatHostPort({options_.sites.launcher.address, 0});
     rendezvous.identity.job_fingerprint = JobFingerprint(options_.job);
     rendezvous.identity.token = net::MakeToken();
     rendezvous.workers = WorkerProcesses(options_.job);
@@ -80,12 +80,14 @@ class Cluster {
   absl::Status StartProcess(net::Role role, int rank) {
     const std::string stem = absl::StrCat(options_.directory, "/", net::RoleName(role), "-", rank);
     ChildOptions child;
+    const Site& site = options_.sites.Of(role, rank);
     child.log_path = stem + ".log";
+    child.network_namespace = site.network_namespace;
     child.arguments = {
         role == net::Role::kWorker ? options_.worker_binary : options_.server_binary,
         absl::StrCat("--rank=", rank),
         absl::StrCat("--rendezvous=", rendezvous_->address()),
-        absl::StrCat("--listen=", net::FormatHostPort({options_.host, 0})),
+        absl::StrCat("--listen=", net::FormatHostPort({site.address, 0})),
         absl::StrCat("--job=", options_.directory, "/job.textproto"),
         absl::StrCat("--token_file=", token_path_),
         absl::StrCat("--report=", stem, ".report"),

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "core/clock.h"
 #include "experiments/signal_waiter.h"
+#include "experiments/site.h"
 #include "net/rendezvous_server.h"
 #include "proto/job.pb.h"
 #include "proto/report.pb.h"
@@ -24,8 +25,8 @@ struct ClusterOptions {
   std::string directory;
   std::string worker_binary;
   std::string server_binary;
-  // Address on which every process of the run listens.
-  std::string host = "127.0.0.1";
+  // Where the launcher's rendezvous and every process listen.
+  Sites sites;
   // Every worker writes its final parameters to DIRECTORY/parameters-RANK.f32.
   bool save_parameters = false;
   // Called about twice a second with every process's state.
