@@ -14,8 +14,8 @@
 #include "experiments/job_size.h"
 #include "experiments/machine.h"
 #include "experiments/report_text.h"
-#include "net/address.h"
 #include "net/grpc_setup.h"
+#include "net/local_address.h"
 #include "os/environment.h"
 #include "os/files.h"
 #include "os/job_file.h"
@@ -51,8 +51,11 @@ FlagSet MakeFlags(Arguments& arguments) {
              SetBool(&arguments.keep_going), true});
   flags.Add({"save-parameters", "keep every worker's final parameters in the run's folder", "",
              SetBool(&arguments.save_parameters), true});
-  flags.Add({"interface", "interface or address of this machine that the processes use", "loopback",
-             SetText(&arguments.interface)});
+  flags.Add(
+      {"interface",
+       "where the processes listen: a name (eth0), an address, a CIDR (10.0.0.0/8), a list of "
+       "these, or all but these (^docker0,lo)",
+       "loopback", SetText(&arguments.interface)});
   flags.BeginGroup("Other programs");
   flags.Add({"worker-binary", "the worker to start", "the one built with this program",
              SetText(&arguments.worker_binary)});
@@ -165,7 +168,10 @@ absl::Status RunMain(const Arguments& arguments, const ParsedFlags& parsed,
   }
   if (arguments.dry_run) return absl::OkStatus();
 
-  ASSIGN_OR_RETURN(options.host, net::LocalAddress(arguments.interface));
+  const absl::StatusOr<net::AddressChoice> address = net::LocalAddress(arguments.interface);
+  RETURN_IF_ERROR(
+      Annotate(address.status(), absl::StrCat("--interface=", arguments.interface, ": ")));
+  options.host = address->address;
   ASSIGN_OR_RETURN(options.directory, PrepareOut(arguments.out, jobs.front().name()));
   options.keep_going = arguments.keep_going;
   options.save_parameters = arguments.save_parameters;
@@ -179,6 +185,7 @@ absl::Status RunMain(const Arguments& arguments, const ParsedFlags& parsed,
   // ends any other.
   SignalWaiter signals;
   ProgressPrinter progress(stderr, isatty(STDERR_FILENO) == 1, clock);
+  progress.Say(absl::StrCat("listening on ", net::DescribeChoice(*address)));
   std::vector<RunResult> results;
   absl::Status status = RunComparison(options, signals, clock, progress, results);
   ended_by = signals.ended_by();

@@ -10,6 +10,7 @@
 #include "core/check.h"
 #include "net/address.h"
 #include "net/one_line.h"
+#include "net/reachability.h"
 
 namespace crossover::net {
 namespace {
@@ -130,15 +131,30 @@ void Membership::OnHello(StreamId id, Stream& stream, const proto::Member& hello
                          name, " at ", stream.peer, " has no host:port for its data address: '",
                          OneLine(hello.data_address(), kMaxAddressBytes), "'")));
     }
+    const absl::Status usable = CheckAdvertised({name, hello.data_address(), stream.peer});
+    if (!usable.ok()) return End(id, usable);
   }
   state.joined = true;
   state.address = hello.data_address().empty() ? stream.peer : hello.data_address();
   state.pid = hello.pid();
   state.phase = "join";
   member->stream = id;
-  member->has_data_address = !hello.data_address().empty();
+  member->data_address = hello.data_address();
+  member->peer = stream.peer;
   stream.member = member;
-  if (++joined_ == static_cast<int>(members_.size())) SendRoster();
+  if (++joined_ == static_cast<int>(members_.size())) OnAllJoined();
+}
+
+void Membership::OnAllJoined() {
+  std::vector<MemberAddresses> addresses;
+  for (const Member& member : members_) {
+    addresses.push_back({NameOf(member.state), member.data_address, member.peer});
+  }
+  const absl::Status reachable = CheckReachable(addresses);
+  if (reachable.ok()) return SendRoster();
+  proto::Failure failure;
+  failure.set_reason(std::string(reachable.message()));
+  Abort(failure);
 }
 
 void Membership::SendRoster() {
@@ -149,7 +165,7 @@ void Membership::SendRoster() {
                                              : message.mutable_roster()->add_servers());
     entry.set_role(ToProto(member.state.role));
     entry.set_rank(member.state.rank);
-    if (member.has_data_address) entry.set_data_address(member.state.address);
+    entry.set_data_address(member.data_address);
     entry.set_pid(member.state.pid);
   }
   for (const Member& member : members_) {

@@ -92,7 +92,8 @@ class Membership {
     MemberState state;
     std::optional<StreamId> stream;      // while it is open
     std::optional<std::string> barrier;  // at which it waits
-    bool has_data_address = false;
+    std::string data_address;            // "" if it has none
+    std::string peer;                    // that its join came from
     bool reported_failure = false;
   };
   struct Stream {
@@ -113,6 +114,8 @@ class Membership {
   void OnBarrier(Member& member, const std::string& name);
   void OnFailure(Member& member, const proto::Failure& failure, int64_t now_ns);
   void OnLeave(StreamId id, Member& member);
+  // Publishes the roster, or ends a run whose members cannot reach each other.
+  void OnAllJoined();
   void SendRoster();
   void AbortMissing();
   void Lose(const Member& member, const std::string& reason);

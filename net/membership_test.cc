@@ -171,6 +171,36 @@ TEST_F(MembershipTest, AMemberWithoutDataAddressIsKnownByItsPeer) {
   EXPECT_EQ(sent_[id][0].roster().workers(0).data_address(), "");
 }
 
+// The peers are of 10.0.0.1, where the rendezvous's own host is too.
+TEST_F(MembershipTest, ARankOnLoopbackAmongSeveralHostsEndsTheRunByName) {
+  Start(2, 1);
+  std::vector<StreamId> ids = {Hello(Role::kWorker, 0), Hello(Role::kServer, 0)};
+  ids.push_back(Open(Role::kWorker, 1));
+  MemberMessage message;
+  message.mutable_hello()->set_role(proto::WORKER);
+  message.mutable_hello()->set_rank(1);
+  message.mutable_hello()->set_data_address("127.0.0.1:4001");
+  Say(ids.back(), message);
+  ExpectAborted(
+      "worker 1 listens on 127.0.0.1:4001, which only its own host reaches, but worker 0 listens "
+      "on 10.0.0.1:4000; fix: start worker 1 with --interface=10.0.0.1, whence it joined, or with "
+      "a name or CIDR",
+      ids);
+  EXPECT_FALSE(WasSent(ids[0], RendezvousMessage::kRoster));
+}
+
+TEST_F(MembershipTest, RefusesAnAddressThatNobodyCanConnectTo) {
+  Start(1, 0);
+  const StreamId id = Open(Role::kWorker, 0);
+  MemberMessage message;
+  message.mutable_hello()->set_role(proto::WORKER);
+  message.mutable_hello()->set_data_address("0.0.0.0:4000");
+  Say(id, message);
+  ExpectRefused(id, absl::StatusCode::kInvalidArgument,
+                "worker 0 at 10.0.0.1:50001 listens on 0.0.0.0:4000, which its peers cannot");
+  EXPECT_FALSE(membership_->members()[0].joined);
+}
+
 TEST_F(MembershipTest, RefusesStrangersAndHarmsNobody) {
   Start(2, 1);
   const StreamId first = Hello(Role::kWorker, 0);
