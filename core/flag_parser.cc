@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <span>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "core/check.h"
 #include "core/job.h"
@@ -17,6 +20,7 @@ namespace crossover {
 namespace {
 
 constexpr size_t kNameColumns = 34;
+constexpr size_t kColumns = 100;
 
 // What Debian's Abseil takes for a std::string_view.
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
@@ -49,27 +53,45 @@ bool AsksForHelp(std::span<const std::string_view> arguments) {
   return false;
 }
 
-// One line of the usage text, its help in a column of its own.
+// The words of `text` after `line`, in lines of at most kColumns; further ones begin with
+// `indent` blanks. A longer word is not cut.
+std::string Wrapped(std::string line, size_t indent, const std::string& text) {
+  std::string lines;
+  bool empty = true;  // no word in the line yet
+  for (const absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+    if (!empty && line.size() + 1 + word.size() > kColumns) {
+      absl::StrAppend(&lines, line, "\n");
+      line.assign(indent, ' ');
+      empty = true;
+    }
+    absl::StrAppend(&line, empty ? "" : " ", word);
+    empty = false;
+  }
+  return absl::StrCat(lines, line, "\n");
+}
+
+// A flag of the usage text, what is said of it in a column of its own.
 std::string UsageLine(const std::string& flag, const std::string& help,
-                      const std::string& default_text) {
+                      const std::vector<std::string>& facts) {
   std::string line = absl::StrCat("  --", flag);
   line.append(line.size() < kNameColumns ? kNameColumns - line.size() : 2, ' ');
-  absl::StrAppend(&line, help);
-  if (!default_text.empty()) absl::StrAppend(&line, " (default: ", default_text, ")");
-  return absl::StrCat(line, "\n");
+  return Wrapped(line, kNameColumns,
+                 facts.empty() ? help : absl::StrCat(help, " (", absl::StrJoin(facts, "; "), ")"));
 }
 
 // Fields of the job under the name of their message, in the message's order.
 std::string JobFieldsUsage() {
   std::string text =
-      "\nFields of the job (each overrides the job's file; proto/job.proto explains them)\n";
+      "\nFields of the job (each overrides the job's file; proto/job.proto says more)\n";
+  const std::map<std::string, std::string> meanings = JobFieldMeanings();
   std::string group;
   for (const FieldHelp& field : JobFields()) {
     const size_t dot = field.path.find('.');
     const std::string its_group = dot == std::string::npos ? "" : field.path.substr(0, dot);
     if (its_group != group) absl::StrAppend(&text, "\n");
     group = its_group;
-    absl::StrAppend(&text, UsageLine(field.path, field.type, field.default_value));
+    absl::StrAppend(&text, UsageLine(field.path, meanings.at(field.path),
+                                     {field.type, absl::StrCat("default: ", field.default_value)}));
   }
   return text;
 }
@@ -231,7 +253,7 @@ absl::StatusOr<ParsedFlags> FlagSet::Parse(int argc, const char* const* argv) co
 }
 
 std::string FlagSet::Usage() const {
-  std::string text = absl::StrCat(purpose_, "\n\nUsage: ", synopsis_, "\n");
+  std::string text = absl::StrCat(Wrapped("", 0, purpose_), "\nUsage: ", synopsis_, "\n");
   if (!examples_.empty()) absl::StrAppend(&text, "\nExamples\n");
   for (const auto& [command, what] : examples_) {
     absl::StrAppend(&text, "  # ", what, "\n  ", command, "\n");
@@ -240,10 +262,11 @@ std::string FlagSet::Usage() const {
     if (group.flags.empty()) continue;
     absl::StrAppend(&text, "\n", group.title, "\n");
     for (const Flag& flag : group.flags) {
-      absl::StrAppend(&text,
-                      UsageLine(absl::StrCat(flag.name, flag.is_bool ? "" : "=VALUE"),
-                                absl::StrCat(flag.help, flag.repeatable ? " (repeatable)" : ""),
-                                flag.default_text));
+      std::vector<std::string> facts;
+      if (flag.repeatable) facts.push_back("repeatable");
+      if (!flag.default_text.empty()) facts.push_back(absl::StrCat("default: ", flag.default_text));
+      absl::StrAppend(&text, UsageLine(absl::StrCat(flag.name, flag.is_bool ? "" : "=VALUE"),
+                                       flag.help, facts));
     }
   }
   if (job_fields_) absl::StrAppend(&text, JobFieldsUsage());

@@ -1,6 +1,7 @@
 #include "core/flag_parser.h"
 
 #include <cstdint>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -192,8 +193,23 @@ TEST_F(FlagSetTest, UsageHasGroupsExamplesAndFields) {
             HasSubstr("\nNetwork\n  --scale=VALUE"), HasSubstr("an address (repeatable)\n")));
   EXPECT_THAT(flags_.Usage(), Not(HasSubstr("--workers")));
   flags_.AddJobFields();
-  EXPECT_THAT(flags_.Usage(), AllOf(HasSubstr("\n  --workers "), HasSubstr("(default: 4)\n"),
-                                    HasSubstr("\n\n  --optimizer.name ")));
+  EXPECT_THAT(
+      flags_.Usage(),
+      AllOf(HasSubstr("\n  --workers                       Processes that compute gradients "
+                      "(a whole number; default: 4)\n"),
+            HasSubstr("\n\n  --optimizer.name ")));
+}
+
+TEST_F(FlagSetTest, UsageIsNoWiderThan100Columns) {
+  flags_.Add(
+      {"long", std::string(40, 'x') + " " + std::string(30, 'y') + " z", "d", SetText(&out_)});
+  flags_.AddJobFields();
+  const std::string blanks(34, ' ');
+  EXPECT_THAT(flags_.Usage(),
+              HasSubstr("  --long=VALUE" + blanks.substr(14) + std::string(40, 'x') + "\n" +
+                        blanks + std::string(30, 'y') + " z (default: d)\n"));
+  std::istringstream lines(flags_.Usage());
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }
 
 TEST(FlagSetDeathTest, ItsOwnMistakesAreBugs) {

@@ -46,6 +46,9 @@ struct FieldHelp {
   std::string default_value;
 };
 std::vector<FieldHelp> JobFields();
+// What each of them means: the first sentence of its comment in proto/job.proto, by path. Parses
+// that file's descriptor anew (a millisecond).
+std::map<std::string, std::string> JobFieldMeanings();
 // The closest of `candidates` to a mistyped name, or "" if none is near. A name
 // without a dot is also compared with the last word of dotted candidates.
 std::string NearestName(std::string_view name, const std::vector<std::string>& candidates);

@@ -1,11 +1,12 @@
 // Overriding fields by path, listing them, and the nearest of several names.
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/job.h"
 #include "absl/strings/str_cat.h"
+#include "core/job.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -110,6 +111,19 @@ TEST(OverrideFieldTest, UnknownPaths) {
                            ".data", "data..path", "xyzzyxyzzy"}) {
     EXPECT_THAT(OverrideError(path, "1"), HasSubstr("no such field")) << path;
   }
+}
+
+TEST(JobFieldsTest, EachMeansSomething) {
+  std::map<std::string, std::string> meanings = JobFieldMeanings();
+  for (const FieldHelp& field : JobFields()) {
+    EXPECT_NE(meanings[field.path], "") << field.path << " has no comment in proto/job.proto";
+  }
+  EXPECT_EQ(meanings.size(), JobFields().size());
+  // A comment of several lines and sentences.
+  EXPECT_EQ(meanings["data.path"], "The directory of the data files");
+  EXPECT_EQ(meanings["measure.evaluate_every_steps"],
+            "Rank 0 keeps its parameters every so many steps, to be evaluated after the training, "
+            "off the clock; 0 means at the end of every epoch");
 }
 
 TEST(JobFieldsTest, ListsEveryScalarWithTypeAndDefault) {
