@@ -1,5 +1,6 @@
 // report.html: the whole comparison on one page that needs nothing else: no network, no
-// scripts, no fonts. Readable on a phone and in print. Pure; every text is escaped.
+// fonts, no other file. Readable on a phone, in print and without scripts. Pure; every text is
+// escaped, and no script but our own two may run.
 #ifndef CROSSOVER_EXPERIMENTS_REPORT_HTML_H_
 #define CROSSOVER_EXPERIMENTS_REPORT_HTML_H_
 

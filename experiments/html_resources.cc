@@ -1,0 +1,57 @@
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "experiments/format.h"
+#include "experiments/html_element.h"
+#include "experiments/html_metric_bars.h"
+#include "experiments/html_sections.h"
+
+namespace crossover::experiments {
+namespace {
+
+// Whether those that synchronise were given the same; single is no way of synchronising.
+std::string Equality(const std::vector<const StrategySummary*>& strategies) {
+  std::set<int64_t> counts;
+  std::vector<std::string> each;
+  for (const StrategySummary* strategy : strategies) {
+    if (strategy->strategy == "single") continue;
+    const RunResult& run = *strategy->runs[0];
+    counts.insert(run.workers + run.servers);
+    each.push_back(absl::StrCat(strategy->strategy, " ", run.workers + run.servers));
+  }
+  if (counts.empty()) return "";
+  return counts.size() == 1
+             ? absl::StrCat("Equal resources: each strategy that synchronises had ",
+                            *counts.begin(), " processes, servers included.")
+             : absl::StrCat("Resources were not equal. Processes, servers included: ",
+                            absl::StrJoin(each, ", "),
+                            ". Compare machine-seconds, not times alone.");
+}
+
+}  // namespace
+
+std::string ResourcesSection(const Study& study) {
+  const std::vector<const StrategySummary*> strategies = Succeeded(study);
+  if (strategies.empty()) return "";
+  const Metric& cost = MetricOf("machine_seconds_to_target");
+  const std::string bars = MetricBars(study, cost, "machine-seconds");
+  std::string out =
+      absl::StrCat("<p>", EscapeHtml(Equality(strategies)), "</p>\n",
+                   StrategyTable(strategies, {"workers", "servers", "training_s", "machine_seconds",
+                                              "machine_seconds_to_target", "peak_rss_bytes",
+                                              "busiest_server_apply_ms", "shard_imbalance"}));
+  if (!bars.empty()) {
+    absl::StrAppend(
+        &out, "<figure><h4>Cost of ", FormatAccuracy(strategies[0]->runs[0]->target_accuracy),
+        " test accuracy</h4><figcaption>", Term(cost.key), ": bar, median; ", DescribeBars(study),
+        " \"none\": the target was not reached.</figcaption>\n", bars, "</figure>\n");
+  }
+  return out + Note(
+                   "One machine and network card is counted for each process. Where processes "
+                   "share a machine that is an accounting unit and not a bill.");
+}
+
+}  // namespace crossover::experiments

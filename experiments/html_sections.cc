@@ -1,0 +1,24 @@
+#include "experiments/html_sections.h"
+
+namespace crossover::experiments {
+namespace {
+
+constexpr PageSection kSections[] = {
+    {"verdict", nullptr, VerdictSection},
+    {"throughput", "Throughput", ThroughputSection},
+    {"step", "Where a step's time goes", StepSection},
+    {"curves", "Loss and accuracy", CurvesSection},
+    {"learning", "What was learnt", LearningSection},
+    {"staleness", "Staleness", StalenessSection},
+    {"ranks", "Each rank", RanksSection},
+    {"resources", "Equal resources and cost", ResourcesSection},
+    {"bytes", "Bytes", BytesSection},
+    {"runs", "Every run", RunsSection},
+    {"environment", "Environment, job and rerun", EnvironmentSection},
+};
+
+}  // namespace
+
+std::span<const PageSection> PageSections() { return kSections; }
+
+}  // namespace crossover::experiments
