@@ -129,8 +129,16 @@ absl::StatusOr<std::vector<proto::Job>> ReadJobs(const Arguments& arguments,
         "--strategy=", value, ": a comparison runs several; fix: --comparison.strategies=", value));
   }
   std::vector<proto::Job> jobs;
-  ASSIGN_OR_RETURN(jobs.emplace_back(),
-                   os::ReadJob(parsed.positional.empty() ? "" : parsed.positional[0], parsed));
+  FieldPositions positions;
+  ASSIGN_OR_RETURN(
+      jobs.emplace_back(),
+      os::ReadJob(parsed.positional.empty() ? "" : parsed.positional[0], parsed, positions));
+  if (const auto strategy = positions.find("strategy"); strategy != positions.end()) {
+    std::fprintf(stderr,
+                 "compare: %s: strategy is ignored, since a comparison runs several; "
+                 "comparison.strategies chooses them\n",
+                 strategy->second.c_str());
+  }
   if (arguments.full && jobs.front().model() == proto::Model::lenet) {
     return absl::InvalidArgumentError("--full: the job's model is lenet already; leave it out");
   }

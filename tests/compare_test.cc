@@ -23,6 +23,7 @@ namespace {
 
 using experiments::ChildProcess;
 using experiments::ExitStatus;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -179,6 +180,18 @@ TEST_F(Compare, SaysWhereAComparisonsStrategiesAreNamed) {
   EXPECT_THAT(Log(), HasSubstr("--comparison.strategies=ps_async"));
 }
 
+TEST_F(Compare, SaysThatTheStrategyOfAFileIsIgnored) {
+  job_.clear_strategy();
+  ChildProcess without = Start({"--dry-run"});
+  EXPECT_TRUE(End(without).ok()) << Log();
+  EXPECT_THAT(Log(), Not(HasSubstr("ignored")));
+  job_.set_strategy(proto::Strategy::ps_async);
+  ChildProcess with = Start({"--dry-run"});
+  EXPECT_TRUE(End(with).ok()) << Log();
+  EXPECT_THAT(Log(), ContainsRegex("job.textproto:[0-9]+:1: strategy is ignored.*"
+                                   "comparison.strategies chooses them"));
+}
+
 TEST_F(Compare, RefusesDamagedDataByNameBeforeAnythingStarts) {
   const std::string data = directory_ + "/data";
   std::filesystem::copy(MakeSmallData(1200), data);
@@ -189,6 +202,18 @@ TEST_F(Compare, RefusesDamagedDataByNameBeforeAnythingStarts) {
   EXPECT_THAT(Log(), HasSubstr("train-images-idx3-ubyte"));
   EXPECT_THAT(Log(), HasSubstr("1000"));
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/out"));
+}
+
+TEST_F(Compare, ADryRunRefusesAWrongLabelToo) {
+  const std::string data = directory_ + "/data";
+  std::filesystem::copy(MakeSmallData(1200), data);
+  std::fstream labels(data + "/train-labels-idx1-ubyte", std::ios::in | std::ios::out);
+  labels.seekp(8 + 700).put(static_cast<char>(200));
+  labels.close();
+  job_.mutable_data()->set_path(data);
+  ChildProcess compare = Start({"--dry-run"});
+  EXPECT_EQ(End(compare).code, 1);
+  EXPECT_THAT(Log(), HasSubstr("train-labels-idx1-ubyte: byte 708: label 200"));
 }
 
 TEST_F(Compare, RefusesAFolderThatHoldsResults) {
