@@ -180,6 +180,14 @@ TEST_F(Compare, SaysWhereAComparisonsStrategiesAreNamed) {
   EXPECT_THAT(Log(), HasSubstr("--comparison.strategies=ps_async"));
 }
 
+TEST_F(Compare, HelpIsNoWiderThan100Columns) {
+  ChildProcess compare = Start({"--help"});
+  EXPECT_TRUE(End(compare).ok()) << Log();
+  EXPECT_THAT(Log(), HasSubstr("--global_batch"));
+  std::istringstream lines(Log());
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
 TEST_F(Compare, SaysThatTheStrategyOfAFileIsIgnored) {
   job_.clear_strategy();
   ChildProcess without = Start({"--dry-run"});
