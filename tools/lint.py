@@ -17,6 +17,8 @@ EXCEPTIONS = {
     ("clock", "core/clock.cc"): "it is the clock",
     ("clock", "os/wall_time.cc"): "the time of day, for names and dates",
     ("todo", "tools/lint.py"): "spells the words it looks for",
+    ("whitespace", "third_party/uplot/LICENSE"): "as its authors made it",
+    ("whitespace", "third_party/uplot/uPlot.min.css"): "as its authors made it",
 }
 
 # Folder -> folders whose headers it may include (docs/ARCHITECTURE.md). Folders that are not named
