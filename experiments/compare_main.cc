@@ -13,6 +13,7 @@
 #include "experiments/dry_run.h"
 #include "experiments/job_size.h"
 #include "experiments/machine.h"
+#include "experiments/report_folder.h"
 #include "experiments/report_text.h"
 #include "net/grpc_setup.h"
 #include "net/local_address.h"
@@ -27,6 +28,7 @@ namespace {
 
 struct Arguments {
   std::string out;
+  std::string report;
   std::string interface;
   std::string worker_binary;
   std::string server_binary;
@@ -56,6 +58,10 @@ FlagSet MakeFlags(Arguments& arguments) {
        "where the processes listen: a name (eth0), an address, a CIDR (10.0.0.0/8), a list of "
        "these, or all but these (^docker0,lo)",
        "loopback", SetText(&arguments.interface)});
+  flags.Add({"report",
+             "results folder whose report.md and report.html are made again from its "
+             "results.jsonl; runs nothing",
+             "", SetText(&arguments.report)});
   flags.BeginGroup("Other programs");
   flags.Add({"worker-binary", "the worker to start", "the one built with this program",
              SetText(&arguments.worker_binary)});
@@ -207,6 +213,17 @@ absl::Status RunMain(const Arguments& arguments, const ParsedFlags& parsed,
   return status;
 }
 
+absl::Status ReportAgain(const Arguments& arguments, const ParsedFlags& parsed) {
+  if (!parsed.positional.empty() || !parsed.job_overrides.empty()) {
+    return absl::InvalidArgumentError(
+        "--report makes the reports of a job that has run; leave the job and its fields out");
+  }
+  const std::string directory = os::ResolveUserPath(arguments.report);
+  ASSIGN_OR_RETURN(const std::vector<RunResult> results, RemakeReports(directory));
+  std::printf("%s\nreports: %s\n", ReportText(results).c_str(), directory.c_str());
+  return absl::OkStatus();
+}
+
 int Main(int argc, char** argv) {
   net::SilenceGrpcLog();
   Arguments arguments;
@@ -218,7 +235,11 @@ int Main(int argc, char** argv) {
     return 0;
   }
   int ended_by = 0;  // the signal, if one did
-  if (status.ok()) status = RunMain(arguments, *parsed, RerunCommand(argc, argv), ended_by);
+  if (status.ok()) {
+    status = arguments.report.empty()
+                 ? RunMain(arguments, *parsed, RerunCommand(argc, argv), ended_by)
+                 : ReportAgain(arguments, *parsed);
+  }
   if (status.ok()) return 0;
   std::fprintf(stderr, "compare: %s\n", std::string(status.message()).c_str());
   return absl::IsCancelled(status) ? os::ExitCodeOf(ended_by) : 1;
