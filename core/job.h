@@ -79,7 +79,8 @@ struct StepPlan {
 };
 // `train_samples` in the data set (before or after train_limit). Refuses what
 // ValidateJob refuses, data too small for one step, and warm-ups longer than the
-// training. The same for every strategy: `single` does what the workers would.
+// training. The same for every strategy: `single` does what the workers would. Of an emulated
+// model an epoch is one global batch, whatever the data set.
 absl::StatusOr<StepPlan> MakeStepPlan(const proto::Job& job, int64_t train_samples);
 
 // Whether the strategy (with its parameters) uses servers, and collectives between

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "core/job.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "proto/job.pb.h"
@@ -43,6 +44,16 @@ std::string ValueText(const google::protobuf::Message& message,
 // ` (did you mean "model"?)`, or "" if nothing is near.
 std::string DidYouMean(absl::string_view name, const std::vector<std::string>& candidates,
                        absl::string_view prefix = "");
+
+// Parses textproto of at most 1 MiB into `message`; errors as ParseJob has them, where `what`
+// is "a job" or whatever else the text should be. Says where the text sets each field, and each
+// item of a list of messages ("layers[2]").
+absl::Status ParseText(absl::string_view text, absl::string_view file, absl::string_view what,
+                       google::protobuf::Message& message, FieldPositions& positions);
+
+// Refuses layers that no profile can have; `path` is the list's.
+absl::Status CheckLayers(const google::protobuf::RepeatedPtrField<proto::Layer>& layers,
+                         absl::string_view path);
 
 // The most optimizer steps of a training.
 inline constexpr int64_t kStepsMax = 1'000'000'000;

@@ -1,4 +1,4 @@
-// ParseJob. Protobuf's parser decides what is a job and fills it in; where it
+// ParseText and ParseJob. Protobuf's parser decides what is a job and fills it in; where it
 // refuses, its message has the position of the token at which it gave up (often
 // the one after the mistake) and no list of what is allowed. So the text is walked
 // again up to there, to tell which field is meant, and the error is written anew.
@@ -30,8 +30,8 @@ using google::protobuf::TextFormat;
 using google::protobuf::io::ArrayInputStream;
 using google::protobuf::io::Tokenizer;
 
-// A job is a few KiB; what is larger is another file.
-constexpr size_t kJobBytesMax = 1 << 20;
+// A job or a profile is a few KiB; what is larger is another file.
+constexpr size_t kTextBytesMax = 1 << 20;
 
 // Keeps the first error; later ones follow from it. Lines and columns count from 0.
 class FirstError : public google::protobuf::io::ErrorCollector {
@@ -56,12 +56,15 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   std::string message_;
 };
 
-// Where in the job the walk stands.
+// Where in the text the walk stands.
 struct Place {
+  explicit Place(const Descriptor& text_type) : root(text_type) {}
+
   struct Group {
     Tokenizer::Token name;
     const Descriptor* type = nullptr;
   };
+  const Descriptor& root;
   std::vector<Group> groups;              // open braces, outermost first
   std::optional<Tokenizer::Token> field;  // the name of the field being read
   bool after_colon = false;
@@ -71,9 +74,7 @@ struct Place {
   Tokenizer::Token current;               // the token at which the parser gave up
   bool broken_token = false;              // `current` itself is no token: a string without end, say
 
-  const Descriptor& type() const {
-    return groups.empty() ? *proto::Job::descriptor() : *groups.back().type;
-  }
+  const Descriptor& type() const { return groups.empty() ? root : *groups.back().type; }
   const FieldDescriptor* descriptor() const {
     return field ? type().FindFieldByName(field->text) : nullptr;
   }
@@ -135,7 +136,7 @@ void Take(const Tokenizer::Token& token, Place& place) {
   place.field = token;
 }
 
-Place PlaceAt(absl::string_view text, int line, int column) {
+Place PlaceAt(absl::string_view text, const Descriptor& root, int line, int column) {
   ArrayInputStream input(text.data(), static_cast<int>(text.size()));
   FirstError lexical;
   Tokenizer tokenizer(&input, &lexical);
@@ -144,7 +145,7 @@ Place PlaceAt(absl::string_view text, int line, int column) {
   tokenizer.set_allow_f_after_float(true);
   tokenizer.set_require_space_after_number(false);
   tokenizer.set_allow_multiline_strings(true);
-  Place place;
+  Place place(root);
   while (true) {
     tokenizer.Next();
     place.current = tokenizer.current();
@@ -269,8 +270,14 @@ void AppendPositions(const google::protobuf::Message& message,
     const TextFormat::ParseLocation at = tree.GetLocation(field, index);
     const std::string path = absl::StrCat(prefix, field->name());
     positions[path] = absl::StrCat(where, at.line + 1, ":", at.column + 1);
-    if (field->message_type() == nullptr || field->is_repeated()) continue;
-    if (const TextFormat::ParseInfoTree* nested = tree.GetTreeForNested(field, index)) {
+    if (field->message_type() == nullptr) continue;
+    if (field->is_repeated()) {
+      for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+        const TextFormat::ParseLocation item = tree.GetLocation(field, i);
+        positions[absl::StrCat(path, "[", i, "]")] =
+            absl::StrCat(where, item.line + 1, ":", item.column + 1);
+      }
+    } else if (const TextFormat::ParseInfoTree* nested = tree.GetTreeForNested(field, index)) {
       AppendPositions(reflection.GetMessage(message, field), *nested, where, path + ".", positions);
     }
   }
@@ -289,18 +296,23 @@ absl::StatusOr<proto::Job> ParseJob(std::string_view text, std::string_view file
   return ParseJob(text, file, positions);
 }
 
-absl::StatusOr<proto::Job> ParseJob(std::string_view text_view, std::string_view file_view,
+absl::StatusOr<proto::Job> ParseJob(std::string_view text, std::string_view file,
                                     FieldPositions& positions) {
-  const absl::string_view text = ToAbsl(text_view);
-  const absl::string_view file = ToAbsl(file_view);
-  if (text.size() > kJobBytesMax) {
+  proto::Job job;
+  RETURN_IF_ERROR(ParseText(ToAbsl(text), ToAbsl(file), "a job", job, positions));
+  return job;
+}
+
+absl::Status ParseText(absl::string_view text, absl::string_view file, absl::string_view what,
+                       google::protobuf::Message& message, FieldPositions& positions) {
+  if (text.size() > kTextBytesMax) {
     return absl::InvalidArgumentError(
-        absl::StrCat(file, ": ", text.size(), " bytes is too large for a job; allowed: at most ",
-                     kJobBytesMax, " bytes of textproto"));
+        absl::StrCat(file, ": ", text.size(), " bytes is too large for ", what,
+                     "; allowed: at most ", kTextBytesMax, " bytes of textproto"));
   }
   if (const std::string binary = BinaryByte(text); !binary.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(file, ": ", binary, " is not text; allowed: a job as textproto"));
+        absl::StrCat(file, ": ", binary, " is not text; allowed: ", what, " as textproto"));
   }
   ArrayInputStream input(text.data(), static_cast<int>(text.size()));
   FirstError error;
@@ -308,13 +320,13 @@ absl::StatusOr<proto::Job> ParseJob(std::string_view text_view, std::string_view
   TextFormat::ParseInfoTree tree;
   parser.RecordErrorsTo(&error);
   parser.WriteLocationsTo(&tree);
-  proto::Job job;
-  if (parser.Parse(&input, &job)) {
+  if (parser.Parse(&input, &message)) {
     positions.clear();
-    AppendPositions(job, tree, absl::StrCat(file, ":"), "", positions);
-    return job;
+    AppendPositions(message, tree, absl::StrCat(file, ":"), "", positions);
+    return absl::OkStatus();
   }
-  const Finding finding = Diagnose(PlaceAt(text, error.line(), error.column()), error.message());
+  const Finding finding = Diagnose(
+      PlaceAt(text, *message.GetDescriptor(), error.line(), error.column()), error.message());
   return absl::InvalidArgumentError(
       absl::StrCat(file, ":", PositionText(finding.at), ": ", finding.what));
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/check.h"
+#include "core/emulation.h"
 #include "core/job.h"
 #include "core/job_internal.h"
 #include "core/status.h"
@@ -22,6 +23,7 @@ constexpr int64_t kMebibyte = 1 << 20;
 constexpr int64_t kNameBytesMax = 200;
 constexpr int64_t kPathBytesMax = 4096;
 constexpr int64_t kBatchMax = 1 << 30;
+constexpr int64_t kEmulatedBatchMax = 1 << 22;
 constexpr int64_t kSamplesMax = int64_t{1} << 40;
 constexpr int64_t kPieceBytesMax = 64 * kMebibyte;
 constexpr int64_t kBucketBytesMax = kMebibyte * kMebibyte;
@@ -274,47 +276,30 @@ absl::Status CheckStraggler(const proto::Job& job) {
   return absl::OkStatus();
 }
 
-absl::Status CheckLayers(const proto::Job& job) {
-  int64_t gradient_bytes = 0;
-  for (int i = 0; i < job.emulated().layers_size(); ++i) {
-    const proto::Layer& layer = job.emulated().layers(i);
-    const std::string path =
-        absl::StrCat("emulated.layers[", i, "] (\"", Clipped(layer.name()), "\")");
-    for (const double ms : {layer.forward_ms(), layer.backward_ms()}) {
-      if (ms >= 0 && ms <= kRealMax) continue;
-      return Refusal(path, absl::StrCat("a layer of ", ms, " ms"), "0 to 1e6 ms",
-                     "mend the profile");
-    }
-    if (layer.gradient_bytes() < 0 || layer.gradient_bytes() % 4 != 0 ||
-        layer.gradient_bytes() > kBucketBytesMax) {
-      return Refusal(path, absl::StrCat("a layer of ", layer.gradient_bytes(), " gradient bytes"),
-                     "a multiple of 4 (fp32) up to 1 TiB", "mend the profile");
-    }
-    gradient_bytes += layer.gradient_bytes();
-  }
-  if (job.emulated().layers_size() > 0 && gradient_bytes == 0) {
-    return Refusal("emulated.layers", "a profile without gradients",
-                   "at least one layer with gradient_bytes above 0", "mend the profile");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckEmulated(const proto::Job& job) {
   const Range scale = {1, 1000, true, true, "1 to 1000"};
   RETURN_IF_ERROR(Text(job, "emulated.profile", job.emulated().profile(), kPathBytesMax));
   RETURN_IF_ERROR(Real(job, "emulated.time_scale", scale));
   RETURN_IF_ERROR(Real(job, "emulated.bytes_scale", scale));
   RETURN_IF_ERROR(Real(job, "emulated.compute_speed", {0.001, 1000, true, true, "0.001 to 1000"}));
-  RETURN_IF_ERROR(CheckLayers(job));
+  RETURN_IF_ERROR(CheckLayers(job.emulated().layers(), "emulated.layers"));
+  RETURN_IF_ERROR(Whole(job, "emulated.batch", 0, kBatchMax));
   const bool scaled = job.emulated().time_scale() != 1 || job.emulated().bytes_scale() != 1;
-  if (scaled && job.model() != proto::Model::emulated) {
+  if (scaled && !IsEmulated(job)) {
     return Refusal("emulated.time_scale",
                    absl::StrCat("or bytes_scale is not 1 while model is ",
                                 proto::Model::Name_Name(job.model())),
                    "1, unless model is emulated: real compute cannot be scaled",
                    "--model=emulated, or leave the scales out");
   }
-  return absl::OkStatus();
+  if (!IsEmulated(job)) return absl::OkStatus();
+  if (job.epochs() > 0) {
+    return Refusal("epochs", FoundAt(job, "epochs"),
+                   "0 where model is emulated: it has no data set to go through",
+                   "--steps=100 --epochs=0");
+  }
+  // Its samples are counted, and so held, though they are blank.
+  return Whole(job, "global_batch", 1, kEmulatedBatchMax);
 }
 
 absl::Status CheckTune(const proto::Job& job) {

@@ -137,27 +137,11 @@ TEST(ValidateJobTest, EveryDecimalNumberMustBeFinite) {
   }
 }
 
-TEST(ValidateJobTest, EmulatedScalesAndLayers) {
-  EXPECT_THAT(Refused({"emulated.time_scale=4"}), HasSubstr("unless model is emulated"));
-  EXPECT_EQ(ValidateJob(JobWith({"model=emulated", "emulated.time_scale=4"})), absl::OkStatus());
-  proto::Job job = JobWith({"model=emulated"});
-  proto::Layer& layer = *job.mutable_emulated()->add_layers();
-  layer.set_name("fc");
-  EXPECT_THAT(std::string(ValidateJob(job).message()), HasSubstr("a profile without gradients"));
-  layer.set_gradient_bytes(6);
-  EXPECT_THAT(std::string(ValidateJob(job).message()),
-              StartsWith("emulated.layers[0] (\"fc\") is a layer of 6 gradient bytes"));
-  layer.set_gradient_bytes(8);
-  EXPECT_EQ(ValidateJob(job), absl::OkStatus());
-  layer.set_backward_ms(-1);
-  EXPECT_THAT(std::string(ValidateJob(job).message()), HasSubstr("a layer of -1 ms"));
-}
-
 TEST(ValidateJobTest, ASearchNeedsARangeAndAModelThatLearns) {
   EXPECT_THAT(Refused({"comparison.tune.lr.trials=1"}), HasSubstr("at least 2 trials"));
   EXPECT_THAT(Refused({"comparison.tune.lr.trials=3", "comparison.tune.lr.low=1"}),
               HasSubstr("3 with rates from 1 to 0.8"));
-  EXPECT_THAT(Refused({"comparison.tune.lr.trials=3", "model=emulated"}),
+  EXPECT_THAT(Refused({"comparison.tune.lr.trials=3", "model=emulated", "steps=30", "epochs=0"}),
               HasSubstr("it learns nothing"));
   EXPECT_EQ(ValidateJob(JobWith({"comparison.tune.lr.trials=3"})), absl::OkStatus());
 }
@@ -281,6 +265,39 @@ TEST(ValidateJobTest, AStragglerIsAnExistingWorkerThatIsSlowed) {
               StartsWith("straggler.factor is 3; allowed: 1 where straggler.rank is -1 (none)"));
   EXPECT_THAT(Refused({"straggler.rank=0", "straggler.factor=3", "strategy=single"}),
               StartsWith("straggler.rank is 0; allowed: -1 (none) where strategy is single"));
+}
+
+TEST(ValidateJobTest, AnEmulatedModelNeedsStepsAndAloneIsScaled) {
+  const std::vector<std::string> emulated = {"model=emulated", "steps=30", "epochs=0"};
+  const auto with = [&emulated](const std::string& one) {
+    std::vector<std::string> all = emulated;
+    all.push_back(one);
+    return all;
+  };
+  EXPECT_EQ(ValidateJob(JobWith(emulated)), absl::OkStatus());
+  EXPECT_EQ(ValidateJob(JobWith(with("emulated.bytes_scale=64"))), absl::OkStatus());
+  EXPECT_THAT(Refused({"model=emulated"}),
+              StartsWith("epochs is 6 (the default); allowed: 0 where model is emulated"));
+  EXPECT_THAT(Refused({"emulated.time_scale=2"}),
+              HasSubstr("1, unless model is emulated: real compute cannot be scaled"));
+  EXPECT_THAT(Refused(with("emulated.bytes_scale=0.5")), HasSubstr("allowed: 1 to 1000"));
+  EXPECT_THAT(Refused(with("emulated.compute_speed=0")), HasSubstr("allowed: 0.001 to 1000"));
+  EXPECT_THAT(Refused(with("global_batch=8388608")), HasSubstr("allowed: 1 to 4194304"));
+}
+
+TEST(ValidateJobTest, LayersOfAnEmulatedModelAreChecked) {
+  proto::Job job = JobWith({"model=emulated", "steps=30", "epochs=0"});
+  proto::Layer& layer = *job.mutable_emulated()->add_layers();
+  layer.set_name("conv");
+  EXPECT_THAT(std::string(ValidateJob(job).message()),
+              StartsWith("emulated.layers is a list without gradients"));
+  layer.set_gradient_bytes(6);
+  EXPECT_THAT(std::string(ValidateJob(job).message()),
+              StartsWith("emulated.layers[0] is \"conv\", a layer of 6 gradient bytes"));
+  layer.set_gradient_bytes(8);
+  EXPECT_EQ(ValidateJob(job), absl::OkStatus());
+  layer.set_backward_ms(-1);
+  EXPECT_THAT(std::string(ValidateJob(job).message()), HasSubstr("a layer of -1 ms"));
 }
 
 TEST(ValidateJobTest, AComparisonHasEachStrategyOnce) {

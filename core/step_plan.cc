@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "core/emulation.h"
 #include "core/job.h"
 #include "core/job_internal.h"
 #include "core/sampler.h"
@@ -13,7 +14,9 @@ namespace crossover {
 absl::StatusOr<StepPlan> MakeStepPlan(const proto::Job& job, int64_t train_samples) {
   RETURN_IF_ERROR(ValidateJob(job));
   const int64_t limit = job.data().train_limit();
-  const int64_t samples = limit > 0 ? std::min(limit, train_samples) : train_samples;
+  int64_t samples = limit > 0 ? std::min(limit, train_samples) : train_samples;
+  // An emulated model has blank samples, as many as a step takes: every step is full.
+  if (IsEmulated(job)) samples = job.global_batch();
   if (samples <= 0) {
     return Refusal("data.path",
                    absl::StrCat(job.data().path(), " with ", samples, " training samples"),
