@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "core/status.h"
 #include "lab/command.h"
+#include "lab/congestion_control.h"
 #include "lab/kernel_links.h"
 #include "lab/namespaces.h"
 
@@ -173,10 +174,7 @@ absl::Status NetworkLab::MakeNamespaces() {
       RETURN_IF_ERROR(SetNetworkSetting(name, "ipv6/conf/all/disable_ipv6", "1"));
       RETURN_IF_ERROR(SetNetworkSetting(name, "ipv6/conf/default/disable_ipv6", "1"));
     }
-    RETURN_IF_ERROR(Annotate(
-        SetNetworkSetting(name, "ipv4/tcp_congestion_control", options_.congestion_control),
-        "the congestion control may be missing in this kernel (sysctl "
-        "net.ipv4.tcp_available_congestion_control lists what it has): "));
+    RETURN_IF_ERROR(SetCongestionControl(name, options_.congestion_control));
     // A run must not start with what the probe, or the run before, learnt of a path.
     RETURN_IF_ERROR(SetNetworkSetting(name, "ipv4/tcp_no_metrics_save", "1"));
   }

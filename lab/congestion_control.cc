@@ -1,0 +1,56 @@
+#include "lab/congestion_control.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "core/status.h"
+#include "lab/file_descriptor.h"
+#include "lab/namespaces.h"
+#include "os/files.h"
+
+namespace crossover::lab {
+namespace {
+
+constexpr const char* kSetting = "ipv4/tcp_congestion_control";
+constexpr const char* kAllowed = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+constexpr const char* kAvailable = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+absl::Status WriteAllowed(const std::string& names) {
+  const FileDescriptor file(open(kAllowed, O_WRONLY | O_CLOEXEC));
+  if (!file.valid() ||
+      write(file.get(), names.data(), names.size()) != static_cast<ssize_t>(names.size())) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write '", names, "' to ", kAllowed));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetWhileAllowed(const std::string& network_namespace, const std::string& name) {
+  ASSIGN_OR_RETURN(std::string before, os::ReadFile(kAllowed));
+  absl::StripAsciiWhitespace(&before);
+  RETURN_IF_ERROR(WriteAllowed(absl::StrCat(before, " ", name)));
+  const absl::Status set = SetNetworkSetting(network_namespace, kSetting, name);
+  RETURN_IF_ERROR(WriteAllowed(before));
+  return set;
+}
+
+}  // namespace
+
+absl::Status SetCongestionControl(const std::string& network_namespace, const std::string& name) {
+  absl::Status set = SetNetworkSetting(network_namespace, kSetting, name);
+  // Another lab may end its own moment right before the choice: once more.
+  for (int attempt = 0; attempt < 3 && absl::IsPermissionDenied(set); ++attempt) {
+    set = SetWhileAllowed(network_namespace, name);
+  }
+  if (set.ok()) return set;
+  std::string available = os::ReadFile(kAvailable).value_or("unknown");
+  absl::StripAsciiWhitespace(&available);
+  return Annotate(
+      set, absl::StrCat("congestion control '", name, "' (this kernel has: ", available, "): "));
+}
+
+}  // namespace crossover::lab

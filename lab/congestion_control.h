@@ -1,0 +1,18 @@
+// A namespace's default TCP congestion control.
+#ifndef CROSSOVER_LAB_CONGESTION_CONTROL_H_
+#define CROSSOVER_LAB_CONGESTION_CONTROL_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace crossover::lab {
+
+// Linux lets a namespace choose only among net.ipv4.tcp_allowed_congestion_control, which
+// is the whole host's: where that lacks `name`, it is added for the moment of the choice.
+// Needs root. Errors say what the kernel has.
+absl::Status SetCongestionControl(const std::string& network_namespace, const std::string& name);
+
+}  // namespace crossover::lab
+
+#endif  // CROSSOVER_LAB_CONGESTION_CONTROL_H_
