@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "experiments/format.h"
+#include "experiments/interruption.h"
 #include "experiments/statistics.h"
 
 namespace crossover::experiments {
@@ -213,7 +214,9 @@ void AddMachineCaveat(const Study& study, Verdict& verdict) {
   int64_t most = 0, cores = 0;
   bool unshaped_loopback = false;
   for (const RunResult* run : study.all()) {
-    if (run->environment.cores > 0 && run->workers + run->servers > most) {
+    // Emulated compute is waited out: it takes no core from anyone. Hosts' cores are not ours.
+    const bool shares_cores = run->model != "emulated" && run->network.kind != "hosts";
+    if (shares_cores && run->environment.cores > 0 && run->workers + run->servers > most) {
       most = run->workers + run->servers;
       cores = run->environment.cores;
     }
@@ -280,6 +283,7 @@ void AddCaveats(const Study& study, Verdict& verdict) {
   const std::vector<const StrategySummary*> contenders = Contenders(study);
   if (contenders.empty()) return;
   AddMachineCaveat(study, verdict);
+  for (const std::string& caveat : InterruptionCaveats(study)) verdict.caveats.push_back(caveat);
   AddRepetitionCaveat(study, verdict);
   AddResourceCaveat(study, verdict);
   const StrategySummary* baseline = FindStrategy(study, kBaseline);

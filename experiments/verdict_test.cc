@@ -144,6 +144,13 @@ TEST(VerdictTest, CaveatsFollowTheConditions) {
     run.network.shaping = "1 Gbit/s";
   }
   EXPECT_THAT(VerdictOf(results).caveats, Not(Contains(HasSubstr("not a cluster"))));
+  for (RunResult& run : results) {
+    run.environment.cores = 2;
+    run.network.kind = "lab: kernel qdiscs";
+  }
+  EXPECT_THAT(VerdictOf(results).caveats, Contains(HasSubstr("up to 6 processes shared 2 cores")));
+  for (RunResult& run : results) run.model = "emulated";  // waits, and takes no core
+  EXPECT_THAT(VerdictOf(results).caveats, Not(Contains(HasSubstr("not a cluster"))));
   results[2].notes = results[3].notes = {"a note"};
   EXPECT_THAT(VerdictOf(results).caveats, Contains("ps_sync: a note."));
 }

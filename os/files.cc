@@ -83,4 +83,10 @@ absl::Status MakeDirectory(const std::string& path) {
   return absl::OkStatus();
 }
 
+std::string SiblingBinary(const std::string& relative) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (self.parent_path().parent_path() / relative).string();
+}
+
 }  // namespace crossover::os

@@ -22,6 +22,10 @@ absl::Status AppendLine(const std::string& path, std::string_view line);
 // With parents; exists already: OK.
 absl::Status MakeDirectory(const std::string& path);
 
+// A program of the build tree that this one lies in, by its path there ("ps/server"):
+// whether it exists is not looked at.
+std::string SiblingBinary(const std::string& relative);
+
 }  // namespace crossover::os
 
 #endif  // CROSSOVER_OS_FILES_H_

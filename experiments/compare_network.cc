@@ -1,0 +1,65 @@
+#include "experiments/compare_network.h"
+
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/status.h"
+#include "experiments/network_choice.h"
+#include "net/local_address.h"
+#include "os/files.h"
+
+namespace crossover::experiments {
+namespace {
+
+absl::Status UseThisMachine(const std::string& interface, ProgressPrinter& progress,
+                            ComparisonOptions& options) {
+  const absl::StatusOr<net::AddressChoice> address = net::LocalAddress(interface);
+  RETURN_IF_ERROR(Annotate(address.status(), absl::StrCat("--interface=", interface, ": ")));
+  progress.Say(absl::StrCat("listening on ", net::DescribeChoice(*address)));
+  options.sites = OneMachine(address->address);
+  options.network.interface = address->address;
+  // Processes of one machine talk through its loopback whatever address they use.
+  options.network.loopback = true;
+  options.network.kind = "loopback";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LabSession>> SetUpNetwork(const Arguments& arguments,
+                                                         SignalWaiter& signals,
+                                                         ProgressPrinter& progress,
+                                                         ComparisonOptions& options) {
+  // An interface of this machine is no place in a lab.
+  const bool may_make_lab = geteuid() == 0 && arguments.interface.empty();
+  LabSessionOptions lab;
+  ASSIGN_OR_RETURN(lab.choice, ChooseNetwork(options.runs.front().job, may_make_lab));
+  if (!lab.choice.spec.shaped()) {
+    RETURN_IF_ERROR(UseThisMachine(arguments.interface, progress, options));
+    return nullptr;
+  }
+  lab.runs = options.runs;
+  lab.switch_binary = os::SiblingBinary("lab/switch");
+  lab.cancelled = [&signals] {
+    signals.Wait(0);
+    return signals.ended_by() != 0;
+  };
+  lab.say = [&progress](const std::string& line) { progress.Say(line); };
+  absl::StatusOr<std::unique_ptr<LabSession>> session = LabSession::Start(lab);
+  if (session.ok()) {
+    options.sites = (*session)->sites();
+    options.network = (*session)->network();
+    return session;
+  }
+  if (lab.choice.asked || absl::IsCancelled(session.status())) return session.status();
+  progress.Say(
+      absl::StrCat("no network lab, so the runs use loopback and say nothing of a cluster: ",
+                   std::string(session.status().message())));
+  RETURN_IF_ERROR(UseThisMachine(arguments.interface, progress, options));
+  return nullptr;
+}
+
+}  // namespace crossover::experiments
