@@ -1,9 +1,11 @@
 #include "core/job.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "core/check.h"
+#include "core/fnv1a.h"
 #include "core/job_internal.h"
 #include "core/strategy_traits.h"
 #include "google/protobuf/io/coded_stream.h"
@@ -32,15 +34,6 @@ void FillDefaults(Message& message) {
       CROSSOVER_CHECK(SetFromText(field, text, message).ok(), "a default is a value of its field");
     }
   }
-}
-
-uint64_t Fnv1a(std::string_view bytes) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (char byte : bytes) {
-    hash ^= static_cast<unsigned char>(byte);
-    hash *= 0x100000001b3u;
-  }
-  return hash;
 }
 
 }  // namespace
@@ -83,7 +76,7 @@ uint64_t JobFingerprint(const proto::Job& job) {
     output.SetSerializationDeterministic(true);
     CROSSOVER_CHECK(canonical.SerializeToCodedStream(&output), "a job has no required fields");
   }
-  return Fnv1a(bytes);
+  return Fnv1a(std::as_bytes(std::span(bytes)));
 }
 
 std::string StrategyName(proto::Strategy::Name name) { return proto::Strategy::Name_Name(name); }

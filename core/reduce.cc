@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/check.h"
+#include "core/fnv1a.h"
 
 namespace crossover {
 namespace {
@@ -67,12 +68,6 @@ double RelativeDifference(std::span<const float> a, std::span<const float> b) {
   return difference / reference;
 }
 
-uint64_t Fingerprint(std::span<const float> values) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const std::byte byte : std::as_bytes(values)) {
-    hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001b3;
-  }
-  return hash;
-}
+uint64_t Fingerprint(std::span<const float> values) { return Fnv1a(std::as_bytes(values)); }
 
 }  // namespace crossover
