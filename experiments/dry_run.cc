@@ -28,6 +28,18 @@ int64_t OptimizerStates(const proto::Optimizer& optimizer) {
   return 0;
 }
 
+// "1 run", "2 runs".
+std::string Count(int64_t count, const std::string& one) {
+  return absl::StrCat(count, " ", one, count == 1 ? "" : "s");
+}
+
+// How often a strategy synchronises: "step", "7.7 steps".
+std::string Interval(double synchronisations_per_step) {
+  if (synchronisations_per_step <= 0) return "-";
+  const std::string steps = absl::StrFormat("%.1f", 1 / synchronisations_per_step);
+  return steps == "1.0" ? "step" : steps + " steps";
+}
+
 std::string Mebibytes(int64_t bytes) {
   return absl::StrFormat("%.0f MiB", static_cast<double>(bytes) / (1 << 20));
 }
@@ -74,11 +86,10 @@ std::string DescribeDryRun(const std::vector<PlannedRun>& runs, const JobSize& s
   if (runs.empty()) return "";
   const proto::Job& job = runs.front().job;
   std::string text = absl::StrFormat(
-      "%s: model %s, %d parameters (%s of gradient a step), %d steps of %d samples, "
-      "%d runs\n\n",
-      job.name(), proto::Model::Name_Name(job.model()), size.parameters,
-      Bytes(4.0 * static_cast<double>(size.parameters)), size.plan.total_steps, job.global_batch(),
-      runs.size());
+      "%s: model %s, %s (%s of gradient a step), %s of %s, %s\n\n", job.name(),
+      proto::Model::Name_Name(job.model()), Count(size.parameters, "parameter"),
+      Bytes(4.0 * static_cast<double>(size.parameters)), Count(size.plan.total_steps, "step"),
+      Count(job.global_batch(), "sample"), Count(static_cast<int64_t>(runs.size()), "run"));
   absl::StrAppendFormat(&text, "%-16s %7s %7s  %-16s %-13s %10s %10s %10s\n", "strategy", "workers",
                         "servers", "a worker sends", "every", "worker", "server", "all");
   int64_t largest = 0;
@@ -92,8 +103,7 @@ std::string DescribeDryRun(const std::vector<PlannedRun>& runs, const JobSize& s
     absl::StrAppendFormat(
         &text, "%-16s %7d %7d  %-16s %-13s %10s %10s %10s\n", StrategyName(planned.job.strategy()),
         run.workers, run.servers, synchronises ? Bytes(run.bytes_per_synchronisation) : "nothing",
-        !synchronises ? "-" : absl::StrFormat("%.1f steps", 1 / run.synchronisations_per_step),
-        Mebibytes(run.worker_memory_bytes),
+        Interval(run.synchronisations_per_step), Mebibytes(run.worker_memory_bytes),
         run.servers > 0 ? Mebibytes(run.server_memory_bytes) : "-", Mebibytes(all));
   }
   absl::StrAppendFormat(&text,

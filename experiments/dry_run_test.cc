@@ -72,5 +72,16 @@ TEST(DescribeDryRun, SaysWhatWouldBeStarted) {
   EXPECT_THAT(text, HasSubstr("Nothing was started."));
 }
 
+TEST(DescribeDryRun, OneIsSingular) {
+  proto::Job job;
+  job.mutable_comparison()->set_repetitions(1);
+  job.mutable_comparison()->add_strategies(proto::Strategy::ps_sync);
+  const auto runs = PlanRuns({job});
+  ASSERT_TRUE(runs.ok());
+  const std::string text = DescribeDryRun(*runs, Size());
+  EXPECT_THAT(text, HasSubstr("100 steps of 512 samples, 1 run\n"));
+  EXPECT_THAT(text, HasSubstr("  4.0 kB           step "));
+}
+
 }  // namespace
 }  // namespace crossover::experiments

@@ -289,10 +289,12 @@ void AddCaveats(const Study& study, Verdict& verdict) {
   const StrategySummary* baseline = FindStrategy(study, kBaseline);
   if (baseline != nullptr && !baseline->runs.empty() && contenders[0] != baseline) {
     verdict.caveats.push_back(absl::StrCat(
-        "Speed-ups are against single: one process that computes the same ",
-        baseline->runs[0]->shards,
-        " shards one after another, so not the fastest run that one machine could make. The "
-        "global batch is the same for all (strong scaling)."));
+        "Speed-ups are against single: one process that computes ",
+        baseline->runs[0]->shards == 1
+            ? "the same batch"
+            : absl::StrCat("the same ", baseline->runs[0]->shards, " shards one after another"),
+        ", so not the fastest run that one machine could make. The global batch is the same for "
+        "all (strong scaling)."));
   }
   AddNotes(study, verdict);
 }
