@@ -142,7 +142,8 @@ absl::Status CheckData(const proto::Job& job) {
                    "--data.path=DIRECTORY");
   }
   RETURN_IF_ERROR(Whole(job, "data.train_limit", 0, kSamplesMax));
-  return Whole(job, "data.test_limit", 0, kSamplesMax);
+  RETURN_IF_ERROR(Whole(job, "data.test_limit", 0, kSamplesMax));
+  return Real(job, "data.validation_part", {0, 0.5, true, true, "0 to 0.5"});
 }
 
 absl::Status CheckBatch(const proto::Job& job) {

@@ -95,6 +95,7 @@ TEST(ValidateJobTest, BoundsOfSingleFields) {
       {"measure.target_accuracy", {"-0.1", "1.1"}, {"0", "1"}, "0 to 1"},
       {"measure.evaluate_every_steps", {"-1"}, {"0", "7"}, "0 to "},
       {"straggler.rank", {"-2", "4"}, {"-1", "0", "3"}, "-1 to 3"},
+      {"data.validation_part", {"-0.1", "0.6"}, {"0", "0.1", "0.5"}, "0 to 0.5"},
       {"comparison.repetitions", {"0", "-1", "1001"}, {"1", "1000"}, "1 to 1000"},
   };
   for (const Bound& bound : bounds) {

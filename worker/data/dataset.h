@@ -48,6 +48,9 @@ struct TrainTest {
 // file's real length, labels against the classes, train against test shape).
 absl::StatusOr<TrainTest> ReadData(const proto::Data& data);
 
+// Blank samples of one pixel and one class, for a model that does not look at them.
+TrainTest BlankData(int64_t samples);
+
 // Checks the data set that the job names as ReadData does, every file to its end, but keeps no
 // pixels: for dry runs and refusals before anything starts. Fashion-MNIST takes a quarter of a
 // second.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "worker/data/dataset.h"
@@ -43,11 +44,52 @@ TEST(ReadDataTest, SummaryOfFashionMnist) {
   EXPECT_EQ(summary->shape.classes, 10);
 }
 
+TEST(ReadDataTest, ValidationSamplesAreTheLastOfTheTrainingSet) {
+  proto::Data job;
+  job.set_train_limit(1000);
+  const auto whole = ReadData(job);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  job.set_validation_part(0.1);
+  const auto split = ReadData(job);
+  ASSERT_TRUE(split.ok()) << split.status();
+  ASSERT_EQ(split->train.size(), 900);
+  ASSERT_EQ(split->test.size(), 100);
+  EXPECT_TRUE(std::equal(split->test.labels.begin(), split->test.labels.end(),
+                         whole->train.labels.begin() + 900));
+  EXPECT_TRUE(std::ranges::equal(split->test.image(0), whole->train.image(900)));
+  EXPECT_TRUE(std::ranges::equal(split->test.image(99), whole->train.image(999)));
+  EXPECT_TRUE(std::ranges::equal(split->train.image(899), whole->train.image(899)));
+  // Nothing of the held-out samples reaches the training, not even their mean.
+  EXPECT_NE(split->train.normalization.mean, whole->train.normalization.mean);
+  const auto summary = SummarizeData(job);
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  EXPECT_EQ(summary->train_samples, 900);
+  EXPECT_EQ(summary->test_samples, 100);
+}
+
+TEST(ReadDataTest, HoldsOutOneSampleAtLeastAndNeverAll) {
+  proto::Data job;
+  job.set_train_limit(2);
+  job.set_validation_part(0.01);
+  EXPECT_EQ(SummarizeData(job)->train_samples, 1);
+  job.set_train_limit(1);
+  EXPECT_THAT(std::string(SummarizeData(job).status().message()),
+              HasSubstr("2 samples are needed"));
+}
+
 TEST(ReadDataTest, FormatIsSwitchedOn) {
   proto::Data job;
   job.set_format(proto::Data::cifar10);
   EXPECT_THAT(std::string(ReadData(job).status().message()), HasSubstr("data_batch_1.bin"));
   EXPECT_THAT(std::string(SummarizeData(job).status().message()), HasSubstr("data_batch_1.bin"));
+}
+
+TEST(BlankDataTest, HasSamplesWithoutContent) {
+  const TrainTest data = BlankData(3);
+  EXPECT_EQ(data.train.size(), 3);
+  EXPECT_EQ(data.train.pixels.size(), 3u);
+  EXPECT_EQ(data.train.shape.pixels(), 1);
+  EXPECT_EQ(data.test.size(), 0);
 }
 
 }  // namespace
