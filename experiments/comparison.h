@@ -1,5 +1,6 @@
-// A whole comparison: the planned runs one after the other, each result on the disk
-// as soon as it exists, the reports made anew after every run.
+// A whole comparison: the trials of its search, if it has one, then the planned runs, one
+// after the other; each result on the disk as soon as it exists, the reports made anew after
+// every run. One that was interrupted goes on with what is missing.
 #ifndef CROSSOVER_EXPERIMENTS_COMPARISON_H_
 #define CROSSOVER_EXPERIMENTS_COMPARISON_H_
 
@@ -13,18 +14,26 @@
 #include "experiments/result.h"
 #include "experiments/run_plan.h"
 #include "experiments/signal_waiter.h"
+#include "experiments/site.h"
+#include "experiments/tuning.h"
 
 namespace crossover::experiments {
 
 struct ComparisonOptions {
   std::vector<PlannedRun> runs;
+  std::vector<PlannedTrial> trials;  // before the runs
+  // What an interrupted comparison had finished by then; its files hold it already.
+  std::vector<RunResult> finished;
+  std::vector<TrialRecord> finished_trials;
+  std::vector<RunResult> failed;  // runs that failed before the interruption; they are made again
+  std::string resume_time;        // ISO 8601; "" where it was not interrupted
   std::map<proto::Model::Name, int64_t> total_steps;  // by model, for the progress line
-  // results.jsonl, report.md and report.html go here, and runs/NAME/ with the logs,
-  // job and process reports of each run. It exists.
+  // results.jsonl, tuning.jsonl, report.md and report.html go here, and runs/NAME/ with the
+  // logs, job and process reports of each run. It exists.
   std::string directory;
   std::string worker_binary;
   std::string server_binary;
-  std::string host = "127.0.0.1";
+  Sites sites;
   bool keep_going = false;  // go on with the other runs after one has failed
   bool save_parameters = false;
   std::string rerun_command;
@@ -33,8 +42,8 @@ struct ComparisonOptions {
 };
 
 // Blocks for the length of all runs. Results of finished runs are on the disk and in
-// `results` whatever the end. The first failure's status: a run that failed (one
-// line; its result line says so too), a full disk, CANCELLED after a signal.
+// `results`, those of before an interruption first, whatever the end. The first failure's status: a
+// run that failed (one line; its result line says so too), a full disk, CANCELLED after a signal.
 absl::Status RunComparison(const ComparisonOptions& options, SignalWaiter& signals,
                            const Clock& clock, ProgressPrinter& progress,
                            std::vector<RunResult>& results);

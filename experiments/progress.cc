@@ -24,8 +24,8 @@ std::string FormatDuration(double seconds) {
 }
 
 std::string FormatProgress(const ProgressState& state) {
-  std::string line = absl::StrFormat("run %d/%d  %s %s r%d", state.run, state.runs, state.strategy,
-                                     state.model, state.repetition);
+  std::string line = absl::StrFormat("run %d/%d  %s %s %s", state.run, state.runs, state.strategy,
+                                     state.model, state.label);
   if (state.phase == "train") {
     absl::StrAppendFormat(&line, "  step %d/%d", state.step, state.total_steps);
     if (state.samples_per_second > 0) {
@@ -48,7 +48,7 @@ void ProgressPrinter::StartRun(const PlannedRun& run, int runs, int64_t total_st
             .runs = runs,
             .strategy = StrategyName(run.job.strategy()),
             .model = proto::Model::Name_Name(run.job.model()),
-            .repetition = run.repetition + 1,
+            .label = run.label,
             .phase = "start",
             .total_steps = total_steps};
   run_start_ns_ = clock_.NowNs();
@@ -58,8 +58,8 @@ void ProgressPrinter::StartRun(const PlannedRun& run, int runs, int64_t total_st
     state_.left_s = LeftSeconds();
     Rewrite(FormatProgress(state_));
   } else {
-    Say(absl::StrFormat("run %d/%d: %s %s r%d", state_.run, runs, state_.strategy, state_.model,
-                        state_.repetition));
+    Say(absl::StrFormat("run %d/%d: %s %s %s", state_.run, runs, state_.strategy, state_.model,
+                        state_.label));
   }
 }
 
@@ -93,8 +93,9 @@ void ProgressPrinter::Update(const std::vector<net::MemberState>& members) {
 void ProgressPrinter::EndRun(const RunResult& result) {
   const double wall_s = SecondsBetween(run_start_ns_, clock_.NowNs());
   finished_s_ += wall_s;
-  std::string line = absl::StrFormat("run %d/%d: %s %s r%d: ", state_.run, state_.runs,
-                                     state_.strategy, state_.model, state_.repetition);
+  ++ended_;
+  std::string line = absl::StrFormat("run %d/%d: %s %s %s: ", state_.run, state_.runs,
+                                     state_.strategy, state_.model, state_.label);
   if (!result.ok()) {
     Say(absl::StrCat(line, "FAILED"));
     return;
@@ -125,11 +126,10 @@ void ProgressPrinter::Rewrite(const std::string& line) {
 
 // Runs that ended tell how long the others take; the first one is its own guess.
 double ProgressPrinter::LeftSeconds() const {
-  const int ended = state_.run - 1;
   const double running_s = SecondsBetween(run_start_ns_, clock_.NowNs());
   double per_run_s = -1;
-  if (ended > 0) {
-    per_run_s = finished_s_ / ended;
+  if (ended_ > 0) {
+    per_run_s = finished_s_ / ended_;
   } else if (state_.phase == "train" && state_.step > state_.total_steps / 10) {
     per_run_s =
         running_s * static_cast<double>(state_.total_steps) / static_cast<double>(state_.step);

@@ -21,9 +21,9 @@ struct ProgressState {
   int runs = 0;
   std::string strategy;
   std::string model;
-  int repetition = 0;  // from 1
-  std::string phase;   // of the slowest worker
-  int64_t step = 0;    // done by the slowest worker
+  std::string label;  // "r1", "lr 0.05"
+  std::string phase;  // of the slowest worker
+  int64_t step = 0;   // done by the slowest worker
   int64_t total_steps = 0;
   double samples_per_second = 0;  // of all workers, over the last report; 0 before the first
   double loss = 0;
@@ -56,7 +56,8 @@ class ProgressPrinter {
   const Clock& clock_;
   ProgressState state_;
   int64_t run_start_ns_ = 0;
-  double finished_s_ = 0;  // of all runs that have ended
+  double finished_s_ = 0;  // of all runs that have ended under this printer
+  int ended_ = 0;
   int64_t samples_ = 0;
   int64_t samples_at_ns_ = 0;
 };

@@ -24,7 +24,7 @@ TEST(FormatProgress, SaysStrategyStepRateLossAndTimeLeft) {
                             .runs = 18,
                             .strategy = "ps_sync",
                             .model = "mlp",
-                            .repetition = 1,
+                            .label = "r1",
                             .phase = "train",
                             .step = 412,
                             .total_steps = 708,
@@ -40,7 +40,7 @@ TEST(FormatProgress, BeforeTrainingSaysThePhase) {
                             .runs = 2,
                             .strategy = "single",
                             .model = "mlp",
-                            .repetition = 1,
+                            .label = "r1",
                             .phase = "load"}),
             "run 1/2  single mlp r1  load");
 }
@@ -49,6 +49,7 @@ class PrinterTest : public testing::Test {
  protected:
   PrinterTest() : out_(open_memstream(&text_, &size_)) {
     run_.job.set_strategy(proto::Strategy::ps_sync);
+    run_.label = "r1";
   }
   ~PrinterTest() override {
     std::fclose(out_);

@@ -52,9 +52,9 @@ absl::StatusOr<std::vector<PlannedRun>> PlanRuns(const std::vector<proto::Job>& 
         repeated.set_seed(job.seed() + static_cast<uint64_t>(repetition));
         ASSIGN_OR_RETURN(run.job,
                          JobUnder(repeated, strategies[(i + repetition) % strategies.size()]));
-        run.name =
-            absl::StrFormat("%03d-%s-%s-r%d", run.index + 1, StrategyName(run.job.strategy()),
-                            proto::Model::Name_Name(run.job.model()), repetition + 1);
+        run.label = absl::StrCat("r", repetition + 1);
+        run.name = absl::StrFormat("%03d-%s-%s-%s", run.index + 1, StrategyName(run.job.strategy()),
+                                   proto::Model::Name_Name(run.job.model()), run.label);
         runs.push_back(std::move(run));
       }
     }

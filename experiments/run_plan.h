@@ -16,7 +16,8 @@ struct PlannedRun {
   int index = 0;       // from 0
   int repetition = 0;  // from 0
   proto::Job job;      // with the run's strategy, validated, all fields written out
-  std::string name;    // "03-allreduce_ring-lenet-r1": unique, sorts in order
+  std::string name;    // "003-allreduce_ring-lenet-r1": unique, sorts in order
+  std::string label;   // what tells it from its strategy's others: "r1", "lr 0.05"
 };
 
 // Repetition r trains with the job's seed + r, the same for all strategies: their
