@@ -72,9 +72,10 @@ std::string FormatFigure(const StrategySummary& strategy, const Figure& figure,
 
 std::string DescribeSpread(int repetitions) {
   if (repetitions <= 1) return "1 repetition";
-  return absl::StrCat(
-      repetitions >= kBootstrapRepetitions ? "bootstrap 95% interval of " : "range of ",
-      repetitions, " repetitions");
+  const std::string of = absl::StrCat(" of ", repetitions, " repetitions");
+  if (repetitions < kBootstrapRepetitions) return absl::StrCat("range", of);
+  return absl::StrCat("bootstrap 95% interval", of, " (", FormatCount(kBootstrapResamples),
+                      " resamples, seed ", kBootstrapSeed, ")");
 }
 
 }  // namespace crossover::experiments

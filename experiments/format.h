@@ -27,7 +27,8 @@ using NumberFormat = std::string (*)(double);
 std::string FormatFigure(const StrategySummary& strategy, const Figure& figure,
                          NumberFormat format);
 
-// "range of 3 repetitions", "bootstrap 95% interval of 6 repetitions", "1 repetition".
+// "range of 3 repetitions", "bootstrap 95% interval of 6 repetitions (2,000 resamples, seed 1)",
+// "1 repetition".
 std::string DescribeSpread(int repetitions);
 
 }  // namespace crossover::experiments

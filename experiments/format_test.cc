@@ -54,7 +54,7 @@ TEST(FormatTest, Figures) {
 TEST(FormatTest, SpreadsAreNamedForWhatTheyAre) {
   EXPECT_EQ(DescribeSpread(1), "1 repetition");
   EXPECT_EQ(DescribeSpread(5), "range of 5 repetitions");
-  EXPECT_EQ(DescribeSpread(6), "bootstrap 95% interval of 6 repetitions");
+  EXPECT_EQ(DescribeSpread(6), "bootstrap 95% interval of 6 repetitions (2,000 resamples, seed 1)");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ constexpr PageSection kSections[] = {
     {"step", "Where a step's time goes", StepSection},
     {"curves", "Loss and accuracy", CurvesSection},
     {"learning", "What was learnt", LearningSection},
+    {"tuning", "Search for the learning rate", TuningSection},
     {"staleness", "Staleness", StalenessSection},
     {"ranks", "Each rank", RanksSection},
     {"resources", "Equal resources and cost", ResourcesSection},

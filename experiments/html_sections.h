@@ -32,6 +32,8 @@ std::string StepSection(const Study& study);
 std::string CurvesSection(const Study& study);
 // Accuracy at the end, the way to the target, effective learning rates.
 std::string LearningSection(const Study& study);
+// What was tried before the measured runs, and which rate each strategy was given.
+std::string TuningSection(const Study& study);
 std::string StalenessSection(const Study& study);
 // Each worker and server of the typical runs, the straggler named.
 std::string RanksSection(const Study& study);

@@ -19,6 +19,7 @@ struct Table {
   std::string note;  // under the title; may be empty
   std::vector<Heading> headings;
   std::vector<std::vector<std::string>> rows;  // as long as headings
+  size_t text_columns = 1;                     // the first so many; the others are figures
 };
 
 // One row for each strategy: speed, learning, bytes, resources, and where they exist

@@ -1,52 +1,17 @@
 #include "experiments/report_text.h"
 
-#include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "experiments/format.h"
+#include "experiments/plain_text.h"
 #include "experiments/summary.h"
+#include "experiments/tuning_table.h"
 #include "experiments/verdict.h"
 
 namespace crossover::experiments {
 namespace {
-
-constexpr size_t kColumns = 100;
-
-std::string Printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return text;
-}
-
-// Words on lines of at most kColumns, each line after the first indented.
-void AppendWrapped(const std::string& first, const std::string& text, std::string& out) {
-  const std::string indent(first.size(), ' ');
-  std::string line = first;
-  bool line_has_word = false;
-  const auto flush = [&] {
-    absl::StrAppend(&out, line, "\n");
-    line = indent;
-    line_has_word = false;
-  };
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(' ', at), text.size());
-    std::string word = text.substr(at, end - at);
-    at = end + 1;
-    if (word.empty()) continue;
-    if (line_has_word && line.size() + 1 + word.size() > kColumns) flush();
-    while (line.size() + word.size() > kColumns) {
-      const size_t fits = kColumns - line.size();
-      line += word.substr(0, fits);
-      word.erase(0, fits);
-      flush();
-    }
-    absl::StrAppend(&line, line_has_word ? " " : "", word);
-    line_has_word = true;
-  }
-  flush();
-}
 
 std::string Cell(const StrategySummary& strategy, const Figure& figure, NumberFormat format) {
   const std::optional<FigureSummary> summary = Summarize(strategy, figure);
@@ -85,6 +50,18 @@ void AppendStrategy(const StrategySummary& strategy, std::string& out) {
       out);
 }
 
+// The rates that were searched for, a line for each strategy.
+void AppendTuning(const Study& study, std::string& out) {
+  const std::optional<Table> table = TuningTable(study);
+  if (!table.has_value()) return;
+  AppendWrapped("", Printable(absl::StrCat(table->title, ": ", table->note)), out);
+  for (const std::vector<std::string>& row : table->rows) {
+    AppendWrapped(absl::StrFormat("%-15s ", Printable(row[0].substr(0, 15))),
+                  Printable(absl::StrCat(row[1], " (", row[3], "), of ", row[4])), out);
+  }
+  absl::StrAppend(&out, "\n");
+}
+
 }  // namespace
 
 std::string ReportText(const std::vector<RunResult>& results) {
@@ -98,6 +75,7 @@ std::string ReportText(const std::vector<RunResult>& results) {
               out);
     for (const StrategySummary& strategy : study.strategies) AppendStrategy(strategy, out);
     absl::StrAppend(&out, "\n");
+    AppendTuning(study, out);
     const Verdict verdict = MakeVerdict(study);
     for (const std::string& sentence : verdict.sentences) {
       AppendWrapped("", Printable(sentence), out);

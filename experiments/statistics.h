@@ -18,6 +18,8 @@ double Percentile(std::vector<double> values, double percent);
 
 // A bootstrap of fewer repetitions is little more than their range.
 inline constexpr int kBootstrapRepetitions = 6;
+inline constexpr int kBootstrapResamples = 2000;
+inline constexpr uint64_t kBootstrapSeed = 1;
 
 enum class SpreadKind {
   kSingle,       // one value: nothing is known of its spread
@@ -32,7 +34,7 @@ struct Spread {
 };
 
 // `values` is not empty.
-Spread SpreadOf(const std::vector<double>& values, uint64_t seed = 1);
+Spread SpreadOf(const std::vector<double>& values, uint64_t seed = kBootstrapSeed);
 
 enum class Comparison {
   kUnknown,  // fewer than two repetitions in common
@@ -51,6 +53,16 @@ struct PairedDifference {
 // Repetition -> value. Interleaved runs of one repetition met the same conditions,
 // so their difference is freer of drift than the difference of the medians.
 PairedDifference Compare(const std::map<int64_t, double>& a, const std::map<int64_t, double>& b);
+
+// Where values have no partners: the difference of the medians (pairs stays 0). Its spread is a
+// bootstrap of both sides where both have 6 values or more, else all that a - b can be (smallest
+// - largest to largest - smallest), so that sides whose ranges overlap tie. Nothing is told apart
+// where a side has fewer than 2.
+PairedDifference CompareUnpaired(const std::vector<double>& a, const std::vector<double>& b);
+
+// How often two sides of so many values each, drawn alike, would have ranges that do not
+// overlap: 2 a! b! / (a + b)!.
+double ChanceOfDisjointRanges(int a, int b);
 
 }  // namespace crossover::experiments
 

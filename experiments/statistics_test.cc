@@ -88,5 +88,40 @@ TEST(CompareTest, SixPairsUseTheBootstrap) {
   EXPECT_EQ(d.median, 7.5);
 }
 
+TEST(CompareUnpairedTest, FewValuesTieWhereTheirRangesOverlap) {
+  const PairedDifference apart = CompareUnpaired({11, 12, 13}, {8, 9, 10});
+  EXPECT_EQ(apart.comparison, Comparison::kHigher);
+  EXPECT_EQ(apart.median, 3);
+  EXPECT_EQ(apart.spread.kind, SpreadKind::kRange);
+  EXPECT_EQ(apart.spread.low, 1);
+  EXPECT_EQ(apart.spread.high, 5);
+  EXPECT_EQ(CompareUnpaired({8, 9, 10}, {11, 12, 13}).comparison, Comparison::kLower);
+  EXPECT_EQ(CompareUnpaired({9, 12, 13}, {8, 9, 10}).comparison, Comparison::kTie);
+  EXPECT_EQ(CompareUnpaired({5, 5}, {5, 5}).comparison, Comparison::kTie);
+}
+
+TEST(CompareUnpairedTest, OneValueOrNoneDecidesNothing) {
+  EXPECT_EQ(CompareUnpaired({100}, {1, 2, 3}).comparison, Comparison::kUnknown);
+  EXPECT_EQ(CompareUnpaired({100}, {1, 2, 3}).median, 98);
+  EXPECT_EQ(CompareUnpaired({}, {1, 2}).comparison, Comparison::kUnknown);
+}
+
+TEST(CompareUnpairedTest, SixOnBothSidesUseTheBootstrap) {
+  // One odd value on each side makes the ranges overlap; the medians stay apart.
+  const std::vector<double> a = {20, 20.1, 20.2, 20.3, 20.4, 20.5, 20.6, 20.7, 1};
+  const std::vector<double> b = {10, 10.1, 10.2, 10.3, 10.4, 10.5, 10.6, 10.7, 30};
+  const PairedDifference difference = CompareUnpaired(a, b);
+  EXPECT_EQ(difference.spread.kind, SpreadKind::kBootstrap95);
+  EXPECT_EQ(difference.comparison, Comparison::kHigher);
+  EXPECT_EQ(CompareUnpaired(a, a).comparison, Comparison::kTie);
+}
+
+TEST(ChanceOfDisjointRangesTest, CountsTheOrders) {
+  EXPECT_EQ(ChanceOfDisjointRanges(1, 1), 1);
+  EXPECT_DOUBLE_EQ(ChanceOfDisjointRanges(2, 2), 2.0 / 6);
+  EXPECT_DOUBLE_EQ(ChanceOfDisjointRanges(3, 3), 2.0 / 20);
+  EXPECT_DOUBLE_EQ(ChanceOfDisjointRanges(3, 5), 2.0 / 56);
+}
+
 }  // namespace
 }  // namespace crossover::experiments
