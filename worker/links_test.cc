@@ -1,0 +1,108 @@
+#include "worker/links.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "net/tcp_test_support.h"
+
+namespace crossover::worker {
+namespace {
+
+using testing::HasSubstr;
+
+// Two workers and a server on loopback, of which a test opens what it needs.
+class LinksTest : public testing::Test {
+ protected:
+  LinksTest() {
+    job_.set_workers(2);
+    job_.set_servers(1);
+    for (int rank = 0; rank < 2; ++rank) {
+      roster_.workers.push_back({.rank = rank, .data_address = world_.addresses[rank]});
+    }
+    // It accepts, as the kernel does for it, and never says a word.
+    roster_.servers.push_back({.rank = 0, .data_address = world_.addresses[2]});
+  }
+
+  absl::StatusOr<std::unique_ptr<Links>> Open(int rank,
+                                              std::function<absl::Status()> cancelled = nullptr) {
+    return Links::Open({.job = job_,
+                        .identity = identities_[rank],
+                        .roster = roster_,
+                        .listener = std::move(world_.listeners[rank]),
+                        .buckets = buckets_,
+                        .total_steps = 10,
+                        .cancelled = std::move(cancelled)},
+                       timelines_[rank]);
+  }
+  // Both workers' links; each connects from a thread of its own.
+  std::array<std::unique_ptr<Links>, 2> OpenBoth() {
+    std::array<std::unique_ptr<Links>, 2> links;
+    std::thread other([&] { links[1] = std::move(Open(1)).value_or(nullptr); });
+    links[0] = std::move(Open(0)).value_or(nullptr);
+    other.join();
+    return links;
+  }
+
+  proto::Job job_;
+  net::TestWorld world_{3};
+  net::Roster roster_;
+  const std::array<net::Identity, 2> identities_ = {net::TestIdentity(0), net::TestIdentity(1)};
+  const BucketPlan buckets_ = MakeBucketPlan(FlatLayout(), 4, 4);
+  SystemClock clock_;
+  std::array<Timeline, 2> timelines_ = {Timeline(clock_), Timeline(clock_)};
+};
+
+TEST_F(LinksTest, OpensNothingWhereTheStrategyNeedsNothing) {
+  job_.set_strategy(proto::Strategy::single);
+  const auto none = Open(0);
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_EQ((*none)->collective(), nullptr);
+  EXPECT_EQ((*none)->servers(), nullptr);
+  (*none)->Abort(absl::UnavailableError("harms nothing"));
+}
+
+TEST_F(LinksTest, OpensACollectiveOfTheWorkers) {
+  job_.set_strategy(proto::Strategy::allreduce_ring);
+  const auto both = OpenBoth();
+  ASSERT_NE(both[0], nullptr);
+  ASSERT_NE(both[1], nullptr);
+  EXPECT_EQ(both[1]->collective()->rank(), 1);
+  EXPECT_EQ(both[1]->collective()->world_size(), 2);
+  EXPECT_EQ(both[0]->servers(), nullptr);
+}
+
+TEST_F(LinksTest, AbortEndsACollectiveThatWaitsForAPeer) {
+  job_.set_strategy(proto::Strategy::allreduce_ring);
+  const auto links = OpenBoth();
+  ASSERT_NE(links[0], nullptr);
+  ASSERT_NE(links[1], nullptr);
+  absl::Status status;
+  std::thread waits([&] {
+    std::vector<float> values(1000);
+    status = links[0]->collective()->AllReduceSum(values);  // worker 1 never joins in
+  });
+  links[0]->Abort(absl::UnavailableError("worker 1 was lost in step 7"));
+  waits.join();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("worker 1 was lost in step 7"));
+}
+
+TEST_F(LinksTest, ARunThatIsAbortedEndsTheConnecting) {
+  const auto lost = [] { return absl::AbortedError("worker 1 never came"); };
+  for (const proto::Strategy::Name strategy :
+       {proto::Strategy::allreduce_ring, proto::Strategy::ps_sync}) {
+    job_.set_strategy(strategy);
+    const absl::Status status = Open(0, lost).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kAborted) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("worker 1 never came"));
+  }
+}
+
+}  // namespace
+}  // namespace crossover::worker
