@@ -134,9 +134,7 @@ StepRecord Timeline::EndStep(int64_t samples, double loss) {
 
   std::lock_guard lock(mutex_);
   Keep(record);
-  if (std::find(keep_.begin(), keep_.end(), step_) != keep_.end()) {
-    kept_.push_back({step_, spans});
-  }
+  KeepSpans(record, spans);
   spans.clear();
   spans_.swap(spans);  // its memory serves the next step
   return record;
@@ -149,6 +147,24 @@ void Timeline::Keep(const StepRecord& record) {
     stride_ *= 2;
     std::erase_if(records_, [&](const StepRecord& r) { return r.step % stride_ != 0; });
   }
+}
+
+void Timeline::KeepSpans(const StepRecord& record, std::span<const TimeSpan> spans) {
+  const int64_t length_ns = record.interval.end_ns - record.interval.start_ns;
+  const auto kept = [&]() -> StepSpans {
+    const auto first = spans.first(std::min(spans.size(), kMaxKeptSpans));
+    return {record.step, length_ns, {first.begin(), first.end()}};
+  };
+  if (std::find(keep_.begin(), keep_.end(), record.step) != keep_.end()) kept_.push_back(kept());
+  if (slowest_count_ == 0 || record.step < slowest_first_step_) return;
+  if (slowest_.size() < slowest_count_) {
+    slowest_.push_back(kept());
+    return;
+  }
+  const auto quickest =
+      std::min_element(slowest_.begin(), slowest_.end(),
+                       [](const auto& a, const auto& b) { return a.length_ns < b.length_ns; });
+  if (length_ns > quickest->length_ns) *quickest = kept();
 }
 
 std::vector<StepRecord> Timeline::steps() const {
@@ -164,6 +180,22 @@ std::vector<Timeline::StepSpans> Timeline::kept_spans() const {
 void Timeline::KeepSpansOf(std::vector<int64_t> steps) {
   std::lock_guard lock(mutex_);
   keep_ = std::move(steps);
+}
+
+void Timeline::KeepSlowest(int count, int64_t first_step) {
+  CROSSOVER_CHECK(count >= 0, "a count is not negative");
+  std::lock_guard lock(mutex_);
+  slowest_count_ = count;
+  slowest_first_step_ = first_step;
+  slowest_.clear();
+}
+
+std::vector<Timeline::StepSpans> Timeline::slowest_spans() const {
+  std::lock_guard lock(mutex_);
+  std::vector<StepSpans> slowest = slowest_;
+  std::sort(slowest.begin(), slowest.end(),
+            [](const StepSpans& a, const StepSpans& b) { return a.step < b.step; });
+  return slowest;
 }
 
 }  // namespace crossover

@@ -10,7 +10,8 @@
 // Thread-safe: the compute thread and the communication thread record at once. Only
 // one thread, the compute thread, begins and ends steps. Nothing blocks beyond a
 // short lock. What is recorded between two steps belongs to neither and is dropped.
-// Memory is bounded by the spans of the current step and kMaxRecordedSteps records.
+// Memory is bounded by the spans of the current step, kMaxRecordedSteps records and
+// kMaxKeptSpans of each step that is kept.
 #ifndef CROSSOVER_CORE_TIMELINE_H_
 #define CROSSOVER_CORE_TIMELINE_H_
 
@@ -65,6 +66,7 @@ class Timeline {
   // every second step is kept (then every fourth, ...), chosen by the steps' numbers:
   // all ranks keep the same ones.
   static constexpr int kMaxRecordedSteps = 16384;
+  static constexpr size_t kMaxKeptSpans = 4096;
 
   // `clock` must outlive the timeline.
   explicit Timeline(const Clock& clock);
@@ -85,15 +87,22 @@ class Timeline {
   // All spans of the few steps named by KeepSpansOf.
   struct StepSpans {
     int64_t step = 0;
+    int64_t length_ns = 0;  // of the step
     std::vector<TimeSpan> spans;
   };
   std::vector<StepSpans> kept_spans() const;
-  // Steps whose spans are kept whole, unclipped (a picture of a step). Replaces
-  // earlier steps' names; applies to steps that end after the call.
+  // Steps whose spans are kept whole, unclipped (a picture of a step), up to
+  // kMaxKeptSpans of each. Replaces earlier steps' names; applies to steps that end
+  // after the call.
   void KeepSpansOf(std::vector<int64_t> steps);
+  // Beside them, the `count` longest steps so far, of those from `first_step` on.
+  void KeepSlowest(int count, int64_t first_step);
+  std::vector<StepSpans> slowest_spans() const;  // by step
 
  private:
-  void Keep(const StepRecord& record);  // mutex_ is held
+  // mutex_ is held.
+  void Keep(const StepRecord& record);
+  void KeepSpans(const StepRecord& record, std::span<const TimeSpan> spans);
 
   const Clock& clock_;
   mutable std::mutex mutex_;
@@ -106,6 +115,9 @@ class Timeline {
   std::vector<StepRecord> records_;
   std::vector<int64_t> keep_;
   std::vector<StepSpans> kept_;
+  size_t slowest_count_ = 0;
+  int64_t slowest_first_step_ = 0;
+  std::vector<StepSpans> slowest_;
 };
 
 // Records from construction to destruction.

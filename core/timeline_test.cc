@@ -209,6 +209,42 @@ TEST(TimelineTest, KeepsTheSpansOfNamedStepsWhole) {
   EXPECT_EQ(kept[0].spans[0].interval.end_ns, 50);
 }
 
+TEST(TimelineTest, KeepsTheSpansOfTheSlowestSteps) {
+  ManualClock clock;
+  Timeline timeline(clock);
+  timeline.KeepSlowest(2, 1);
+  int64_t step = 0;
+  for (const int64_t length_ns : {90, 10, 70, 30, 80, 30}) {
+    timeline.BeginStep(step++);
+    timeline.Record(SpanKind::kCompute, -1, clock.NowNs(), clock.NowNs() + length_ns);
+    clock.Advance(length_ns);
+    timeline.EndStep(1, 0);
+  }
+  // Step 0, the longest, comes before the first that counts.
+  const auto slowest = timeline.slowest_spans();
+  ASSERT_THAT(slowest, SizeIs(2));
+  EXPECT_EQ(slowest[0].step, 2);
+  EXPECT_EQ(slowest[0].length_ns, 70);
+  EXPECT_EQ(slowest[1].step, 4);
+  ASSERT_THAT(slowest[1].spans, SizeIs(1));
+  EXPECT_EQ(slowest[1].spans[0].interval.end_ns, 90 + 10 + 70 + 30 + 80);
+  EXPECT_THAT(timeline.kept_spans(), SizeIs(0));
+}
+
+TEST(TimelineTest, AKeptStepIsBounded) {
+  ManualClock clock;
+  Timeline timeline(clock);
+  timeline.KeepSpansOf({0});
+  timeline.KeepSlowest(1, 0);
+  timeline.BeginStep(0);
+  for (size_t i = 0; i < Timeline::kMaxKeptSpans + 10; ++i) {
+    timeline.Record(SpanKind::kPush, 0, 0, 1);
+  }
+  timeline.EndStep(1, 0);
+  EXPECT_THAT(timeline.kept_spans()[0].spans, SizeIs(Timeline::kMaxKeptSpans));
+  EXPECT_THAT(timeline.slowest_spans()[0].spans, SizeIs(Timeline::kMaxKeptSpans));
+}
+
 TEST(TimelineTest, TwoThreadsRecordAtOnce) {
   constexpr int kSpans = 2000;
   SystemClock clock;

@@ -170,6 +170,33 @@ void ReduceBytes(const proto::Job& job, const AlignedRun& run, RunResult& result
   result.wire_bytes_received_per_step = wire_received;
 }
 
+// Data is read before compute begins, so a bucket's exchange starts after both of its parts.
+void ReduceBuckets(const proto::Job& job, const AlignedRun& run, RunResult& result) {
+  const proto::WorkerReport& first = run.workers[0].report->worker();
+  const bool whole = TraitsOf(job).local_steps && TraitsOf(job).collective;
+  if (whole) {
+    // One exchange of all parameters, whatever the buckets.
+    result.buckets = {{result.model_bytes, 1}};
+    return;
+  }
+  int64_t planned_bytes = 0;
+  for (const int64_t bytes : first.bucket_bytes()) planned_bytes += std::max<int64_t>(bytes, 0);
+  if (TraitsOf(job).one_process || planned_bytes != result.model_bytes) return;
+  for (int bucket = 0; bucket < first.bucket_bytes_size(); ++bucket) {
+    std::vector<double> shares;
+    for (const WorkerTrack& worker : run.workers) {
+      for (const StepRow& row : worker.measured()) {
+        if (row.ops.size() != static_cast<size_t>(first.bucket_bytes_size())) continue;
+        const int64_t start_ns = row.ops[bucket].start_ns - row.interval.start_ns - row.data_ns;
+        if (row.compute_ns <= 0) continue;
+        shares.push_back(std::clamp(static_cast<double>(start_ns) / row.compute_ns, 0.0, 1.0));
+      }
+    }
+    const double ready = shares.empty() || TraitsOf(job).local_steps ? 1 : Median(shares);
+    result.buckets.push_back({first.bucket_bytes(bucket), ready});
+  }
+}
+
 void ReduceServers(const AlignedRun& run, RunResult& result) {
   std::vector<int64_t>& histogram = result.staleness.histogram;
   double parameter_bytes = 0, largest_bytes = 0;
@@ -320,6 +347,7 @@ absl::StatusOr<RunResult> ReduceRun(const proto::Job& job,
   ReduceSteps(run, arrivals.waits, result);
   RETURN_IF_ERROR(ReduceWorkers(run, arrivals.waits, result));
   ReduceBytes(job, run, result);
+  ReduceBuckets(job, run, result);
   ReduceServers(run, result);
   ReduceLearning(job, run, result);
   ReduceProcesses(run, result);

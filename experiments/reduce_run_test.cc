@@ -57,6 +57,30 @@ TEST(ReduceRunTest, TwoRanksByHand) {
   EXPECT_THAT(r.notes, ElementsAre());
 }
 
+TEST(ReduceRunTest, BucketsAreReadyWhereTheirExchangeBegins) {
+  std::vector<proto::ProcessReport> reports = TwoRanks();
+  const proto::Job job = TestJob(proto::Strategy::allreduce_ring, 2);
+  EXPECT_THAT(Reduced(job, reports).buckets, ElementsAre());
+  for (proto::ProcessReport& report : reports) {
+    report.mutable_worker()->add_bucket_bytes(1500);
+    report.mutable_worker()->add_bucket_bytes(2500);
+  }
+  // Quick: 35 and 65 of 55 ms after the data; slow: 45 and 75 of 75 ms.
+  const RunResult r = Reduced(job, reports);
+  ASSERT_EQ(r.buckets.size(), 2u);
+  EXPECT_EQ(r.buckets[0].bytes, 1500);
+  EXPECT_DOUBLE_EQ(r.buckets[0].ready_share, (35. / 55 + 45. / 75) / 2);
+  EXPECT_EQ(r.buckets[1].bytes, 2500);
+  EXPECT_DOUBLE_EQ(r.buckets[1].ready_share, 1);
+  // A ring of local steps exchanges all parameters as one; buckets of another model are none.
+  const RunResult local = Reduced(TestJob(proto::Strategy::local_sgd, 2), reports);
+  ASSERT_EQ(local.buckets.size(), 1u);
+  EXPECT_EQ(local.buckets[0].bytes, 4000);
+  reports[0].mutable_worker()->set_bucket_bytes(0, 1);
+  reports[1].mutable_worker()->set_bucket_bytes(0, 1);
+  EXPECT_THAT(Reduced(job, reports).buckets, ElementsAre());
+}
+
 TEST(ReduceRunTest, TheBreakdownAddsUp) {
   const RunResult r = Reduced(TestJob(proto::Strategy::allreduce_ring, 2), TwoRanks());
   EXPECT_DOUBLE_EQ(r.breakdown.compute_ms, 65);

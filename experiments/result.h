@@ -65,19 +65,6 @@ struct Scales {
   double bytes = 1;
 };
 
-// What the cost formulas say of a run before it starts, from the probe and the
-// single-process profile.
-struct Prediction {
-  double step_ms = 0;
-  double communication_share = 0;
-  double compute_ms = 0;
-  double exposed_ms = 0;
-  // The formula with its figures, as text.
-  std::string formula;
-  // Why measured and predicted part by over 15%; "" where they do not.
-  std::string difference;
-};
-
 // One learning rate tried in the search before the measured runs.
 struct TuneTrial {
   double learning_rate = 0;
@@ -90,6 +77,14 @@ struct Tuning {
   std::string budget;  // "5 rates from 0.0125 to 0.8, 241 steps each, seed 1"
   std::vector<TuneTrial> trials;
   double chosen_learning_rate = 0;
+};
+
+// A stretch of the gradients (parameters, for local steps) that is exchanged as one.
+struct BucketFigures {
+  int64_t bytes = 0;
+  // Part of a step's compute that was done when its exchange began: median over ranks and
+  // measured steps.
+  double ready_share = 1;
 };
 
 struct StalenessFigures {
@@ -203,7 +198,6 @@ struct RunResult {
   Environment environment;
   Network network;
   Scales scales;
-  std::optional<Prediction> prediction;
   std::optional<Tuning> tuning;
   int64_t planned_runs = 0;  // of the comparison under this job; 0: unknown
   // When the comparison was taken up again after which this run was made, ISO 8601; "" if
@@ -233,6 +227,7 @@ struct RunResult {
 
   int64_t synchronisations = 0;  // of one worker
   int64_t model_bytes = 0;
+  std::vector<BucketFigures> buckets;  // in the order in which they are ready
   // Of a worker and a synchronised step: payload, what the formula says, the wire.
   double bytes_sent_per_step = 0;
   double bytes_received_per_step = 0;

@@ -49,16 +49,6 @@ void Fields(Archive& a, Scales& v) {
 }
 
 template <typename Archive>
-void Fields(Archive& a, Prediction& v) {
-  a("step_ms", v.step_ms);
-  a("communication_share", v.communication_share);
-  a("compute_ms", v.compute_ms);
-  a("exposed_ms", v.exposed_ms);
-  a("formula", v.formula);
-  a("difference", v.difference);
-}
-
-template <typename Archive>
 void Fields(Archive& a, TuneTrial& v) {
   a("learning_rate", v.learning_rate);
   a("validation_accuracy", v.validation_accuracy);
@@ -70,6 +60,12 @@ void Fields(Archive& a, Tuning& v) {
   a("budget", v.budget);
   a("trials", v.trials);
   a("chosen_learning_rate", v.chosen_learning_rate);
+}
+
+template <typename Archive>
+void Fields(Archive& a, BucketFigures& v) {
+  a("bytes", v.bytes);
+  a("ready_share", v.ready_share);
 }
 
 template <typename Archive>
@@ -203,6 +199,7 @@ void Fields(Archive& a, RunResult& v) {
   StepFields(a, v);
   a("synchronisations", v.synchronisations);
   a("model_bytes", v.model_bytes);
+  a.Later("buckets", v.buckets);
   a("bytes_sent_per_step", v.bytes_sent_per_step);
   a("bytes_received_per_step", v.bytes_received_per_step);
   a("bytes_formula_per_step", v.bytes_formula_per_step);
@@ -239,7 +236,6 @@ void Fields(Archive& a, RunResult& v) {
   a("resolved_job", v.resolved_job);
   a("network", v.network);
   a("scales", v.scales);
-  a("prediction", v.prediction);
   a("tuning", v.tuning);
   a.Later("planned_runs", v.planned_runs);
   a.Later("resume_time", v.resume_time);

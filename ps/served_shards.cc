@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/histogram.h"
+#include "core/kept_steps.h"
 #include "core/status.h"
 #include "ps/frame_buffer.h"
 
@@ -55,6 +56,7 @@ ServedShards::ServedShards(const proto::Job& job, const WorkerPlan& worker_plan,
       plan_(std::move(plan)),
       server_(server),
       clock_(clock),
+      recorder_(KeptSteps(job, worker_plan.total_steps)),
       parts_(plan_.parts.size()) {
   for (const int id : plan_.server_parts[server]) {
     parts_[id] =
@@ -107,10 +109,13 @@ absl::StatusOr<std::vector<Reply>> ServedShards::Push(int worker, const FrameHea
   const std::lock_guard lock(part.mutex);
   const int64_t start_ns = clock_.NowNs();
   const auto pushed = part.shard.Push(worker, header.step, header.version, values);
-  part.apply_ns += clock_.NowNs() - start_ns;
+  const int64_t end_ns = clock_.NowNs();
+  part.apply_ns += end_ns - start_ns;
   if (!pushed.ok()) {
     return Annotate(pushed.status(), absl::StrCat("part ", header.part, ": "));
   }
+  recorder_.Record(header.step, plan_.parts[header.part].bucket, {start_ns, end_ns},
+                   !pushed->released.empty());
   ++part.pushes;
   if (pushed->held) {
     part.workers[worker].held_since_ns = clock_.NowNs();
@@ -183,6 +188,7 @@ void ServedShards::AddTo(proto::ServerReport& report) const {
     report.add_held_replies(worker.held_replies);
     report.add_held_ns(worker.held_ns);
   }
+  recorder_.AddTo(report);
 }
 
 }  // namespace crossover::ps

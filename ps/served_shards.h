@@ -19,6 +19,7 @@
 #include "proto/report.pb.h"
 #include "ps/payload.h"
 #include "ps/policy.h"
+#include "ps/push_recorder.h"
 #include "ps/shard.h"
 #include "ps/wire.h"
 
@@ -76,6 +77,7 @@ class ServedShards {
   const ShardPlan plan_;
   const int server_;
   const Clock& clock_;
+  PushRecorder recorder_;
   std::vector<std::unique_ptr<ServedPart>> parts_;  // by part id; null where another's
 };
 

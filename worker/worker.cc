@@ -194,7 +194,7 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
       MakeLoaders(job, options_.rank, data.train, plan);
   std::vector<BatchLoader*> shards;
   for (const auto& loader : loaders) shards.push_back(loader.get());
-  timeline_.KeepSpansOf(PicturedSteps(job, plan));
+  KeepSpansForReport(job, plan, timeline_);
   int64_t samples_done = 0;
   Trainer trainer({.job = job,
                    .plan = plan,
@@ -228,11 +228,11 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
   options_.log(absl::StrFormat("training ended after %.2f s, %.0f samples/s here", train_s,
                                static_cast<double>(samples_done) / train_s));
   rendezvous_->SetStatus(plan.total_steps - 1, "evaluate", samples_done, 0);
-  return WriteResults(trained, data.test, plan, model);
+  return WriteResults(trained, data.test, plan, model, buckets);
 }
 
 absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, const StepPlan& plan,
-                                  Model& model) {
+                                  Model& model, const BucketPlan& buckets) {
   std::vector<proto::Evaluation> evaluations;
   if (options_.rank == 0) {
     ASSIGN_OR_RETURN(evaluations, EvaluateAll(options_.job, plan, trained.training,
@@ -249,6 +249,9 @@ absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, c
        .data_address = rendezvous_->roster().workers[options_.rank].data_address,
        .clock_offset = rendezvous_->clock_offset(),
        .timeline = timeline_,
+       .job = options_.job,
+       .plan = plan,
+       .buckets = buckets,
        .training = trained.training,
        .evaluations = evaluations,
        .counters = trained.counters,

@@ -70,7 +70,7 @@ class Worker {
     net::WireBytes wire_after;
   };
   absl::Status WriteResults(const Trained& trained, const Dataset& test, const StepPlan& plan,
-                            Model& model);
+                            Model& model, const BucketPlan& buckets);
   absl::Status Leave();
   // Whether the rendezvous tells of a loss within a moment.
   bool AbortedSoon();

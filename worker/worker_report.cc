@@ -1,12 +1,13 @@
 #include "worker/worker_report.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 #include <span>
 
-#include "core/job.h"
+#include "core/kept_steps.h"
 #include "core/reduce.h"
 #include "core/status.h"
-#include "core/strategy_traits.h"
 #include "os/files.h"
 #include "os/process_usage.h"
 
@@ -33,30 +34,38 @@ void AddStep(const StepRecord& record, proto::StepColumns& columns) {
   }
 }
 
-void AddSpans(const Timeline& timeline, proto::WorkerReport& report) {
+void AddSpans(const Timeline::StepSpans& step,
+              google::protobuf::RepeatedPtrField<proto::Span>& spans) {
+  for (const TimeSpan& span : step.spans) {
+    proto::Span& out = *spans.Add();
+    out.set_kind(SpanKindName(span.kind));
+    out.set_step(step.step);
+    out.set_op(span.op);
+    out.set_start_ns(span.interval.start_ns);
+    out.set_end_ns(span.interval.end_ns);
+  }
+}
+
+void AddKeptSpans(const Timeline& timeline, const std::vector<int64_t>& pictured_steps,
+                  proto::WorkerReport& report) {
+  std::set<int64_t> added;
   for (const Timeline::StepSpans& step : timeline.kept_spans()) {
-    for (const TimeSpan& span : step.spans) {
-      proto::Span& out = *report.add_sample_spans();
-      out.set_kind(SpanKindName(span.kind));
-      out.set_step(step.step);
-      out.set_op(span.op);
-      out.set_start_ns(span.interval.start_ns);
-      out.set_end_ns(span.interval.end_ns);
-    }
+    const bool pictured =
+        std::find(pictured_steps.begin(), pictured_steps.end(), step.step) != pictured_steps.end();
+    AddSpans(step, pictured ? *report.mutable_sample_spans() : *report.mutable_trace_spans());
+    added.insert(step.step);
+  }
+  for (const Timeline::StepSpans& step : timeline.slowest_spans()) {
+    if (added.insert(step.step).second) AddSpans(step, *report.mutable_trace_spans());
   }
 }
 
 }  // namespace
 
-std::vector<int64_t> PicturedSteps(const proto::Job& job, const StepPlan& plan) {
-  const int64_t middle = plan.total_steps / 2;
-  // Two rounds of LocalSGD, so that a picture shows an averaging step among local ones.
-  const int64_t count = TraitsOf(job).local_steps ? 2 * job.local_sgd().local_steps() : 3;
-  std::vector<int64_t> steps;
-  for (int64_t step = middle; step < middle + std::min<int64_t>(count, 32); ++step) {
-    if (step < plan.total_steps) steps.push_back(step);
-  }
-  return steps;
+void KeepSpansForReport(const proto::Job& job, const StepPlan& plan, Timeline& timeline) {
+  constexpr int kSlowest = 4;
+  timeline.KeepSpansOf(KeptSteps(job, plan.total_steps));
+  timeline.KeepSlowest(kSlowest, job.measure().warmup_steps());
 }
 
 absl::Status WriteWorkerReport(const WorkerReportInputs& inputs, const std::string& path) {
@@ -70,7 +79,10 @@ absl::Status WriteWorkerReport(const WorkerReportInputs& inputs, const std::stri
   for (const StepRecord& record : inputs.timeline.steps()) {
     AddStep(record, *report.mutable_steps());
   }
-  AddSpans(inputs.timeline, report);
+  AddKeptSpans(inputs.timeline, PicturedSteps(inputs.job, inputs.plan.total_steps), report);
+  for (const Bucket& bucket : inputs.buckets.buckets) {
+    report.add_bucket_bytes(bucket.length * static_cast<int64_t>(sizeof(float)));
+  }
   for (const proto::Evaluation& evaluation : inputs.evaluations) {
     *report.add_evaluations() = evaluation;
   }
