@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/emulation.h"
 #include "core/job.h"
 #include "core/learning_rate.h"
 #include "core/status.h"
@@ -13,6 +14,7 @@
 #include "experiments/arrivals.h"
 #include "experiments/curves.h"
 #include "experiments/run_reports.h"
+#include "experiments/scale_back.h"
 #include "experiments/statistics.h"
 
 namespace crossover::experiments {
@@ -239,7 +241,8 @@ void ReduceLearning(const proto::Job& job, const AlignedRun& run, RunResult& res
   result.updates_per_global_batch = TraitsOf(job).update_per_push ? result.workers : 1;
   result.effective_learning_rate =
       result.learning_rate_peak * PushRateFactor(job) * result.updates_per_global_batch;
-  result.loss_curve = LossCurve(run);
+  // An emulated model's loss is none.
+  if (!IsEmulated(job)) result.loss_curve = LossCurve(run);
   result.accuracy_curve = AccuracyCurve(run);
   result.step_picture = PictureOfStep(run);
   const auto machines = static_cast<double>(result.workers + result.servers);
@@ -296,6 +299,42 @@ void AddNotes(const proto::Job& job, const AlignedRun& run, const Arrivals& arri
                                  " steps is as long as the run of ", result.steps,
                                  ": all steps were measured, start-up included"));
   }
+std::string StragglerNote(const proto::Straggler& straggler) {
+  std::string note =
+      absl::StrFormat("worker %d was slowed down by the job: its compute takes %g times as long",
+                      straggler.rank(), straggler.factor());
+  if (straggler.burst_steps() == 0) return note;
+  absl::StrAppendFormat(&note, ", in bursts of %d steps on average, %g%% of all steps",
+                        straggler.burst_steps(), 100 * straggler.burst_share());
+  if (straggler.wanders()) {
+    absl::StrAppend(&note, "; each burst but the first falls on a worker drawn by the seed");
+  }
+  return note;
+}
+
+void AddEmulationNotes(const proto::Job& job, std::vector<std::string>& notes) {
+  const Scales scales = ScalesOf(job);
+  std::string note = absl::StrFormat("emulated: the compute of profile %s is waited out",
+                                     job.emulated().profile());
+  if (job.emulated().compute_speed() != 1) {
+    absl::StrAppendFormat(&note, " at %g times its speed", job.emulated().compute_speed());
+  }
+  if (scales.time != 1 || scales.bytes != 1) {
+    absl::StrAppendFormat(&note,
+                          "; times were measured %g times as long and bytes %g times as small, and "
+                          "are scaled back; the server's apply time, CPU, memory and wall_s are "
+                          "real",
+                          scales.time, scales.bytes);
+  }
+  notes.push_back(note);
+  const int64_t batch = job.global_batch() / job.workers();
+  if (job.emulated().batch() > 0 && job.emulated().batch() != batch) {
+    notes.push_back(absl::StrCat("the profile's times are of ", job.emulated().batch(),
+                                 " samples a worker and step and the job counts ", batch,
+                                 ": its samples/s are not the profile's machine's"));
+  }
+}
+
   const int64_t stride = run.workers[0].rows.front().stands_for_steps;
   if (stride > 1) {
     notes.push_back(absl::StrCat("only every ", stride, "th step was recorded"));
@@ -319,12 +358,8 @@ void AddNotes(const proto::Job& job, const AlignedRun& run, const Arrivals& arri
   if (!result.parameters_equal) {
     notes.push_back("the workers ended with different parameters; the accuracy is rank 0's");
   }
-  if (job.straggler().rank() >= 0) {
-    notes.push_back(
-        absl::StrFormat("worker %d was slowed down by the job: its compute takes %g "
-                        "times as long",
-                        job.straggler().rank(), job.straggler().factor()));
-  }
+  if (job.straggler().rank() >= 0) notes.push_back(StragglerNote(job.straggler()));
+  if (IsEmulated(job)) AddEmulationNotes(job, notes);
 }
 
 }  // namespace
@@ -361,5 +396,6 @@ RunResult FailedRun(const proto::Job& job, const RunContext& context, std::strin
   result.failure = why.empty() ? "it ended without saying why" : std::string(why);
   return result;
 }
+  ScaleBack(ScalesOf(job), result);
 
 }  // namespace crossover::experiments

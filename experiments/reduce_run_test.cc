@@ -13,6 +13,7 @@
 namespace crossover::experiments {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -392,6 +393,50 @@ TEST(ReduceRunTest, WorkersThatDisagreeAndJobsThatSlowOneDownAreNoted) {
   EXPECT_FALSE(r.parameters_equal);
   EXPECT_THAT(r.notes, ElementsAre(HasSubstr("different parameters"),
                                    HasSubstr("worker 1 was slowed down by the job")));
+}
+
+TEST(ReduceRunTest, BurstsAreNoted) {
+  proto::Job job = TestJob(proto::Strategy::allreduce_ring, 2);
+  job.mutable_straggler()->set_rank(1);
+  job.mutable_straggler()->set_factor(3);
+  job.mutable_straggler()->set_burst_steps(20);
+  EXPECT_THAT(Reduced(job, TwoRanks()).notes,
+              ElementsAre("worker 1 was slowed down by the job: its compute takes 3 times as long, "
+                          "in bursts of 20 steps on average, 20% of all steps"));
+  job.mutable_straggler()->set_wanders(true);
+  EXPECT_THAT(Reduced(job, TwoRanks()).notes,
+              ElementsAre(HasSubstr("; each burst but the first falls on a worker drawn")));
+}
+
+TEST(ReduceRunTest, AnEmulatedRunIsScaledBackAndSaysSo) {
+  proto::Job job = TestJob(proto::Strategy::allreduce_ring, 2);
+  job.set_model(proto::Model::emulated);
+  job.mutable_emulated()->set_time_scale(4);
+  job.mutable_emulated()->set_bytes_scale(16);
+  const RunResult r = Reduced(job, TwoRanks());
+  EXPECT_EQ(r.scales.time, 4);
+  EXPECT_EQ(r.scales.bytes, 16);
+  EXPECT_DOUBLE_EQ(r.step_ms_mean, 25);
+  EXPECT_DOUBLE_EQ(r.samples_per_second, 5120);
+  EXPECT_DOUBLE_EQ(r.communication_share, .25);
+  EXPECT_EQ(r.model_bytes, 64000);
+  EXPECT_DOUBLE_EQ(r.bytes_sent_per_step, 64000);
+  EXPECT_DOUBLE_EQ(r.bytes_formula_per_step, 64000);
+  EXPECT_TRUE(r.loss_curve.empty());
+  EXPECT_THAT(r.notes,
+              ElementsAre(AllOf(HasSubstr("profile resnet50 is waited out"),
+                                HasSubstr("4 times as long and bytes 16 times as small"))));
+}
+
+TEST(ReduceRunTest, AProfileOfAnotherBatchIsNoted) {
+  proto::Job job = TestJob(proto::Strategy::allreduce_ring, 2);
+  job.set_model(proto::Model::emulated);
+  job.mutable_emulated()->set_compute_speed(2);
+  job.mutable_emulated()->set_batch(job.global_batch() / 2);
+  EXPECT_THAT(Reduced(job, TwoRanks()).notes, ElementsAre(HasSubstr("at 2 times its speed")));
+  job.mutable_emulated()->set_batch(1);
+  EXPECT_THAT(Reduced(job, TwoRanks()).notes,
+              ElementsAre(HasSubstr("emulated"), HasSubstr("times are of 1 samples a worker")));
 }
 
 TEST(ReduceRunTest, DifferentOperationCountsAreSkippedAndNoted) {
