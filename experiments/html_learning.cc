@@ -15,8 +15,11 @@ std::string LearningSection(const Study& study) {
       Note(absl::StrCat("The target is a test accuracy of ",
                         FormatAccuracy(strategies[0]->runs[0]->target_accuracy),
                         ". \"n/a\": not reached, or not evaluated; [2 of 3]: in so many "
-                        "repetitions. Strategies that share one learning rate are not each at "
-                        "their best; the effective rate shows how far they are apart.")),
+                        "repetitions. ",
+                        strategies[0]->runs[0]->tuning.has_value()
+                            ? "Each strategy has the learning rate that its search found."
+                            : "Strategies that share one learning rate are not each at their "
+                              "best; the effective rate shows how far they are apart.")),
       StrategyTable(strategies,
                     {"test_accuracy", "test_loss", "time_to_target_s", "bytes_to_target",
                      "updates_per_global_batch", "effective_learning_rate"}));

@@ -1,11 +1,14 @@
 #include "experiments/resume.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "core/fnv1a.h"
 #include "core/job.h"
 #include "core/status.h"
 #include "experiments/diff_job.h"
@@ -164,9 +167,7 @@ absl::StatusOr<std::vector<proto::Job>> JobsOf(const ComparisonRecord& record) {
 }
 
 std::string FingerprintOf(std::string_view bytes) {
-  uint64_t hash = 14695981039346656037u;
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211u;
-  return absl::StrFormat("%016x", hash);
+  return absl::StrFormat("%016x", Fnv1a(std::as_bytes(std::span(bytes))));
 }
 
 PlaceDifferences ComparePlaces(const ComparisonRecord& then, const ComparisonRecord& now) {
