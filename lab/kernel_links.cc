@@ -17,6 +17,8 @@ namespace {
 constexpr double kFrameShareOfWire = 1514.0 / 1538;
 // The sending host's own queue: TCP keeps it short by itself.
 constexpr int64_t kSenderQueueBytes = 16'000'000;
+// After a silence a bucket lets so much leave at once: as little as keeps the rate.
+constexpr double kTimerLatenessS = 100e-6;
 
 std::string PortDevice(int port) { return absl::StrCat("p", port + 1); }
 
@@ -26,12 +28,18 @@ bool Knows(const std::string& scratch, const std::vector<std::string>& qdisc) {
   return RunCommand(command).ok();
 }
 
-std::string TokenBucket(const std::string& device, const LinkSpec& link, int64_t super_frame_bytes,
+// One super-frame, and what so late a timer would cost.
+int64_t BucketBytes(double bits_per_s, int64_t super_frame_bytes, double lateness_s) {
+  constexpr double kFramePerPayload = 1514.0 / 1448;
+  return std::llround(static_cast<double>(super_frame_bytes) * kFramePerPayload +
+                      bits_per_s / 8 * lateness_s);
+}
+
+std::string TokenBucket(const std::string& device, double bits_per_s, int64_t bucket_bytes,
                         int64_t queue_bytes) {
   return absl::StrFormat("qdisc add dev %s root handle 1: tbf rate %.0fbit burst %d limit %d\n",
-                         device, link.rate_bits_per_s * kFrameShareOfWire,
-                         BucketBytes(link.rate_bits_per_s, super_frame_bytes),
-                         std::max(queue_bytes, super_frame_bytes));
+                         device, bits_per_s * kFrameShareOfWire, bucket_bytes,
+                         std::max(queue_bytes, bucket_bytes));
 }
 
 std::string Delay(const LinkSpec& link) {
@@ -45,13 +53,6 @@ std::string Delay(const LinkSpec& link) {
 }
 
 }  // namespace
-
-int64_t BucketBytes(double rate_bits_per_s, int64_t super_frame_bytes) {
-  constexpr double kTimerLatenessS = 100e-6;
-  constexpr double kHeadersPerPayload = 1514.0 / 1448;
-  return std::llround(static_cast<double>(super_frame_bytes) * kHeadersPerPayload +
-                      rate_bits_per_s / 8 * kTimerLatenessS);
-}
 
 absl::StatusOr<KernelQdiscs> FindKernelQdiscs(const std::string& scratch) {
   RETURN_IF_ERROR(AddNamespace(scratch));
@@ -74,8 +75,10 @@ absl::Status ConnectByBridge(const std::string& bridge_namespace,
     absl::StrAppend(&links, "link add ", device, " type veth peer name eth0 netns ",
                     port.network_namespace, "\nlink set ", device, " master br0 up\n");
     if (port.link.rate_bits_per_s > 0) {
-      absl::StrAppend(&bridge_qdiscs,
-                      TokenBucket(device, port.link, super_frame_bytes, port.link.queue_bytes));
+      absl::StrAppend(&bridge_qdiscs, TokenBucket(device, port.link.rate_bits_per_s,
+                                                  BucketBytes(port.link.rate_bits_per_s,
+                                                              super_frame_bytes, kTimerLatenessS),
+                                                  port.link.queue_bytes));
     }
   }
   RETURN_IF_ERROR(RunCommand({"ip", "-n", bridge_namespace, "-batch", "-"}, links).status());
@@ -86,7 +89,10 @@ absl::Status ConnectByBridge(const std::string& bridge_namespace,
   for (const SwitchPort& port : ports) {
     std::string qdiscs;
     if (port.link.rate_bits_per_s > 0) {
-      qdiscs = TokenBucket("eth0", port.link, super_frame_bytes, kSenderQueueBytes);
+      qdiscs =
+          TokenBucket("eth0", port.link.rate_bits_per_s,
+                      BucketBytes(port.link.rate_bits_per_s, super_frame_bytes, kTimerLatenessS),
+                      kSenderQueueBytes);
     }
     if (port.link.delay_us > 0) absl::StrAppend(&qdiscs, Delay(port.link));
     if (qdiscs.empty()) continue;
@@ -96,12 +102,27 @@ absl::Status ConnectByBridge(const std::string& bridge_namespace,
   return absl::OkStatus();
 }
 
-absl::Status SetBridgePortCut(const std::string& bridge_namespace, int port, bool cut) {
-  constexpr const char* kDisabled = "0";
-  constexpr const char* kForwarding = "3";
-  return RunCommand({"ip", "-n", bridge_namespace, "link", "set", "dev", PortDevice(port), "type",
-                     "bridge_slave", "state", cut ? kDisabled : kForwarding})
+absl::Status HoldBackSender(const SwitchPort& port, int64_t super_frame_bytes) {
+  if (port.link.rate_bits_per_s <= 0) return absl::OkStatus();
+  constexpr double kShareOfRate = 0.999;  // below the switch's, or the device would fill up
+  constexpr double kLatenessS = 2e-3;     // the switch limits the rate; this must not
+  return RunCommand(
+             {"tc", "-n", port.network_namespace, "-batch", "-"},
+             TokenBucket("eth0", port.link.rate_bits_per_s * kShareOfRate,
+                         BucketBytes(port.link.rate_bits_per_s, super_frame_bytes, kLatenessS),
+                         kSenderQueueBytes))
       .status();
+}
+
+absl::Status SetBridgePortCut(const std::string& bridge_namespace, int port, bool cut) {
+  std::vector<std::string> command = {"ip",  "-n",  bridge_namespace, "link",
+                                      "set", "dev", PortDevice(port)};
+  if (cut) {
+    command.push_back("nomaster");
+  } else {
+    command.insert(command.end(), {"master", "br0"});
+  }
+  return RunCommand(command).status();
 }
 
 }  // namespace crossover::lab

@@ -27,13 +27,16 @@ absl::StatusOr<KernelQdiscs> FindKernelQdiscs(const std::string& scratch);
 absl::Status ConnectByBridge(const std::string& bridge_namespace,
                              const std::vector<SwitchPort>& ports, int64_t super_frame_bytes);
 
-// While cut, the bridge drops every frame from and to the port; the node sees no loss of
-// carrier, as behind a switch.
-absl::Status SetBridgePortCut(const std::string& bridge_namespace, int port, bool cut);
+// A token bucket at a TAP device's sending side, for the links of the user-space switch.
+// The switch keeps the rate by itself, but a TAP device takes packets from TCP's account as
+// soon as it queues them, so TCP would fill it with megabytes that every acknowledgement
+// waits behind; what waits in a token bucket is still TCP's. Links without a rate have none.
+absl::Status HoldBackSender(const SwitchPort& port, int64_t super_frame_bytes);
 
-// The token bucket's size in bytes: one super-frame, and what a timer's lateness of
-// 100 us would cost. After a silence so much leaves at once.
-int64_t BucketBytes(double rate_bits_per_s, int64_t super_frame_bytes);
+// While cut, the bridge drops every frame from and to the port; the node sees no loss of
+// carrier, as behind a switch. (A bridge port that is merely set to "disabled" goes back to
+// forwarding by itself.)
+absl::Status SetBridgePortCut(const std::string& bridge_namespace, int port, bool cut);
 
 }  // namespace crossover::lab
 

@@ -92,7 +92,8 @@ absl::Status HoldUp(LabOptions options, os::Termination& termination) {
 
 absl::Status Probe(LabOptions options, bool unshaped, os::Termination& termination) {
   options.cancelled = [&] { return termination.signal() != 0; };
-  const ProbeOptions probe_options = {.cancelled = options.cancelled};
+  ProbeOptions probe_options;
+  probe_options.cancelled = options.cancelled;
   ASSIGN_OR_RETURN(const std::unique_ptr<NetworkLab> lab, NetworkLab::Up(options));
   ASSIGN_OR_RETURN(const ProbeResult result, ProbeLab(*lab, probe_options));
   std::printf("%s\n%s", lab->Describe().c_str(), ProbeText(result).c_str());

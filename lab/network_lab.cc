@@ -143,21 +143,21 @@ absl::Status NetworkLab::Build() {
 
 absl::Status NetworkLab::ChooseKind() {
   const NetworkSpec& network = options_.network;
-  const bool needs_loss = options_.need_loss_control || network.loss_fraction() > 0;
   kind_ = LabKind::kSwitch;
+  ASSIGN_OR_RETURN(const KernelQdiscs has, FindKernelQdiscs(NameOf(kFeatures)));
+  has_tbf_ = has.tbf;
   if (options_.kind == LabKind::kSwitch) return absl::OkStatus();
-  std::string reason = "loss needs the user-space switch";
-  if (!needs_loss) {
-    ASSIGN_OR_RETURN(const KernelQdiscs has, FindKernelQdiscs(NameOf(kFeatures)));
-    const bool needs_tbf = network.shaped();
-    const bool needs_netem = network.delay_us() > 0;
-    if ((has.tbf || !needs_tbf) && (has.netem || !needs_netem)) {
-      kind_ = LabKind::kKernel;
-      return absl::OkStatus();
-    }
-    reason = absl::StrCat("this kernel has no ", needs_tbf && !has.tbf ? "tbf" : "netem");
+  std::string reason;
+  if (options_.need_loss_control || network.loss_fraction() > 0) {
+    reason = "loss needs the user-space switch";
+  } else if (network.shaped() && !has.tbf) {
+    reason = "this kernel has no tbf";
+  } else if (network.delay_us() > 0 && !has.netem) {
+    reason = "this kernel has no netem";
+  } else {
+    kind_ = LabKind::kKernel;
   }
-  if (options_.kind == LabKind::kAuto) return absl::OkStatus();
+  if (options_.kind == LabKind::kAuto || reason.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("kernel qdiscs cannot imitate ", NetworkSpecText(network), ": ", reason));
 }
@@ -191,6 +191,9 @@ absl::Status NetworkLab::Connect() {
   }
   ASSIGN_OR_RETURN(switch_,
                    SwitchProcess::Start(options_.switch_binary, ports, options_.loss_seed));
+  for (const SwitchPort& port : ports) {
+    if (has_tbf_) RETURN_IF_ERROR(HoldBackSender(port, SuperFrameBytes(nodes_)));
+  }
   return absl::OkStatus();
 }
 

@@ -108,6 +108,7 @@ class NetworkLab {
 
   const LabOptions options_;
   LabKind kind_ = LabKind::kAuto;
+  bool has_tbf_ = false;
   std::vector<Node> nodes_;
   Node control_;  // on the port after the nodes'
   std::vector<std::string> namespaces_;
