@@ -89,6 +89,7 @@ std::string BreakdownTable(const std::vector<const StrategySummary*>& strategies
   HtmlTable table;
   table.headings = {"Strategy", "Repetition", Term("step_ms_mean")};
   for (const Part& part : kParts) table.headings.push_back(Term(part.key));
+  table.headings.push_back(Term("coverage"));
   for (const StrategySummary* strategy : strategies) {
     const RunResult& run = *TypicalRun(*strategy);
     std::vector<std::string>& row = table.rows.emplace_back();
@@ -97,6 +98,7 @@ std::string BreakdownTable(const std::vector<const StrategySummary*>& strategies
     for (const Part& part : kParts) {
       row.push_back(RunCell(run, part.key, MetricOf(part.key).figure(run).value_or(0)));
     }
+    row.push_back(RunCell(run, "coverage", run.coverage));
   }
   return TableHtml(table);
 }
@@ -114,7 +116,7 @@ std::string StepSection(const Study& study) {
       "strategy makes its step while the others make theirs.</figcaption>\n",
       BreakdownChart(strategies), "</figure>\n<h4>Over all repetitions</h4>\n",
       StrategyTable(strategies, {"step_ms_median", "step_ms_p95", "communication_share", "overlap",
-                                 "exposed_ms", "hidden_ms", "wait_ms", "transfer_ms", "coverage"}),
+                                 "exposed_ms", "hidden_ms", "wait_ms", "transfer_ms"}),
       Details("The parts as numbers, of the typical run", BreakdownTable(strategies)),
       pictures.empty() ? "" : Details("One step of all ranks, as it was recorded", pictures));
 }

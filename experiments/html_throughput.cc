@@ -148,7 +148,8 @@ std::string ThroughputSection(const Study& study) {
                       strategies[0]->runs[0]->warmup_steps_left_out, " steps): bar, median; ",
                       DescribeBars(study), "</figcaption>\n",
                       MetricBars(study, MetricOf("samples_per_second"), "samples/s"), "</figure>\n",
-                      Differences(strategies), SpeedUps(study, strategies));
+                      Differences(strategies),
+                      Details("As numbers, with runs and speed-up", SpeedUps(study, strategies)));
 }
 
 }  // namespace crossover::experiments

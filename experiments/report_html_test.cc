@@ -82,10 +82,11 @@ TEST(ReportHtmlTest, IsWellFormedAndSelfContained) {
 
 TEST(ReportHtmlTest, HoldsEverySection) {
   const std::string page = ReportHtml(MadeUpComparison(3));
-  for (const PageSection& section : PageSections()) {
-    if (section.title == nullptr) continue;
-    EXPECT_THAT(page, HasSubstr("<h3 id=\"s1-" + std::string(section.id)));
-    EXPECT_THAT(page, HasSubstr("<a href=\"#s1-" + std::string(section.id)));
+  // Others are for jobs that have something for them: a search, a prediction.
+  for (const std::string id : {"throughput", "step", "curves", "learning", "staleness", "ranks",
+                               "resources", "bytes", "runs", "environment"}) {
+    EXPECT_THAT(page, HasSubstr("<h3 id=\"s1-" + id));
+    EXPECT_THAT(page, HasSubstr("<a href=\"#s1-" + id));
   }
   for (const char* part :
        {"allreduce_ring had the highest throughput of those that synchronise", "not a cluster",

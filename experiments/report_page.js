@@ -99,7 +99,7 @@
     return curves.sort((a, b) => a.typical - b.typical);
   }
 
-  function options(curves, what, against, width, onCursor) {
+  function options(curves, what, against, log, width, onCursor) {
     const zoomed = plot => plot.scales.x.min > 0 || plot.scales.x.max < plot.data[0].at(-1);
     return {
       width, height: Math.round(Math.min(420, Math.max(260, width * 0.45))),
@@ -108,8 +108,10 @@
       scales: {
         x: { time: false, range: (plot, min, max) => (min === plot.data[0][0] ? [0, max] : [min, max]) },
         y: {
+          distr: log ? 3 : 1,
           range: (plot, min, max) => {
-            if (min == null) return [0, 1];
+            if (min == null) return log ? [0.1, 1] : [0, 1];
+            if (log) return uPlot.rangeLog(min, max, 10, false);
             const margin = 0.03 * (max - min || 1);
             return [what === 'loss' && !zoomed(plot) ? Math.min(0, min) : min - margin, max + margin];
           },
@@ -119,7 +121,7 @@
         { label: NAMES[against], values: (plot, ticks) => ticks.map(tickX[against]), space: 70,
           size: 34, labelSize: 22, labelGap: 0, font: '12px system-ui, sans-serif',
           labelFont: '12px system-ui, sans-serif' },
-        { values: (plot, ticks) => ticks.map(writeY[what]), size: 52,
+        { values: (plot, ticks) => ticks.map(v => (v == null ? '' : writeY[what](v))), size: 52,
           font: '12px system-ui, sans-serif' },
       ],
       series: [{}].concat(curves.map(curve => ({
@@ -169,7 +171,7 @@
       }
       const data = uPlot.join(curves.map(c => c.points));
       plot = new uPlot(
-        options(curves, what, against, live.clientWidth,
+        options(curves, what, against, log.checked && what === 'loss', live.clientWidth,
                 u => showValues(u, curves, what, against)),
         data, live);
     }
@@ -186,11 +188,16 @@
       });
       item.prepend(check);
     }
+    const log = document.createElement('input');
+    log.type = 'checkbox';
+    log.addEventListener('change', draw);
+    const logLabel = document.createElement('label');
+    logLabel.append(log, ' loss on a log scale');
     const reset = document.createElement('button');
     reset.type = 'button';
     reset.textContent = 'whole range';
     reset.addEventListener('click', draw);
-    box.querySelector('.switches').append(reset);
+    box.querySelector('.switches').append(logLabel, reset);
     for (const radio of box.querySelectorAll('input[type=radio]')) radio.addEventListener('change', draw);
     new ResizeObserver(() => {
       if (plot && plot.width !== live.clientWidth && live.clientWidth > 0) draw();
