@@ -1,10 +1,30 @@
 #include "os/job_file.h"
 
+#include <algorithm>
+
+#include "core/emulation.h"
 #include "core/status.h"
 #include "os/environment.h"
 #include "os/files.h"
+#include "os/profile_file.h"
 
 namespace crossover::os {
+namespace {
+
+// Layers that the job has already are kept, unless a flag names another profile.
+absl::Status FillLayers(const ParsedFlags& parsed, proto::Emulated& emulated) {
+  const auto& flags = parsed.job_overrides;
+  const bool named = std::any_of(flags.begin(), flags.end(),
+                                 [](const auto& flag) { return flag.first == "emulated.profile"; });
+  if (!named && !emulated.layers().empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const proto::LayerProfile profile,
+                   ReadProfile(emulated.profile(), ProfileDirectories()));
+  *emulated.mutable_layers() = profile.layers();
+  emulated.set_batch(profile.batch());
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<proto::Job> ReadJob(const std::string& path, const ParsedFlags& parsed) {
   FieldPositions positions;
@@ -23,6 +43,9 @@ absl::StatusOr<proto::Job> ReadJob(const std::string& path, const ParsedFlags& p
   for (const auto& [field, value] : parsed.job_overrides) positions.erase(field);
   if (job.data().has_path()) {
     job.mutable_data()->set_path(ResolveUserPath(job.data().path()));
+  }
+  if (IsEmulated(job)) {
+    RETURN_IF_ERROR(AtPosition(FillLayers(parsed, *job.mutable_emulated()), positions));
   }
   RETURN_IF_ERROR(AtPosition(ValidateJob(job), positions));
   return WithDefaults(job);

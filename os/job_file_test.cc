@@ -71,5 +71,42 @@ TEST_F(JobFileTest, AFlagForStepsReplacesTheFilesEpochs) {
   EXPECT_THAT(Error("epochs: 3 steps: 5"), HasSubstr("exactly one of the two above 0"));
 }
 
+TEST_F(JobFileTest, AnEmulatedJobGetsItsProfilesLayers) {
+  const auto job = Read("model: emulated steps: 30 epochs: 0");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->emulated().layers_size(), 54);
+  EXPECT_EQ(job->emulated().batch(), 256);
+  // Written out, it is complete: read again it needs no profile.
+  const auto again = Read(PrintJob(*job));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(JobFingerprint(*again), JobFingerprint(*job));
+  const auto other = Read(PrintJob(*job), {{"emulated.profile", "vgg16"}});
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_EQ(other->emulated().layers_size(), 16);
+}
+
+TEST_F(JobFileTest, LayersOfTheJobItselfAreKept) {
+  const auto job = Read(
+      "model: emulated steps: 30 epochs: 0 "
+      "emulated { profile: 'mine' layers { name: 'fc' gradient_bytes: 8 } }");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->emulated().layers_size(), 1);
+}
+
+TEST_F(JobFileTest, MistakesOfEmulatedJobsHaveTheFilesLine) {
+  EXPECT_THAT(Error("model: emulated steps: 30 epochs: 0\nemulated { profile: 'resnet5' }"),
+              StartsWith(path_ + ":2:12: emulated.profile is \"resnet5\"; allowed: bert_large, "));
+  EXPECT_THAT(Error("model: emulated steps: 30 epochs: 0\nemulated {\n"
+                    "  layers { gradient_bytes: 8 }\n  layers { gradient_bytes: 7 } }"),
+              StartsWith(path_ + ":4:3: emulated.layers[1] is "));
+  EXPECT_THAT(Error("model: emulated"), StartsWith("epochs is 6 (the default); allowed: 0"));
+}
+
+TEST_F(JobFileTest, OtherJobsHaveNoLayers) {
+  const auto job = Read("workers: 2");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->emulated().layers_size(), 0);
+}
+
 }  // namespace
 }  // namespace crossover::os
