@@ -10,6 +10,7 @@
 #include "experiments/report_folder.h"
 #include "experiments/resume.h"
 #include "experiments/resume_folder.h"
+#include "experiments/trace.h"
 #include "os/files.h"
 #include "os/wall_time.h"
 
@@ -134,6 +135,8 @@ class Comparer {
     }
     const absl::StatusOr<RunResult> result = ReduceRun(run.job, *reports, context);
     if (!result.ok()) return FailedRun(run.job, context, std::string(result.status().message()));
+    ASSIGN_OR_RETURN(const std::string trace, TraceJson(run.job, *reports));
+    RETURN_IF_ERROR(os::WriteFile(cluster.directory + "/trace.json", trace));
     return *result;
   }
 

@@ -29,7 +29,7 @@ struct ComparisonOptions {
   std::string resume_time;        // ISO 8601; "" where it was not interrupted
   std::map<proto::Model::Name, int64_t> total_steps;  // by model, for the progress line
   // results.jsonl, tuning.jsonl, report.md and report.html go here, and runs/NAME/ with the
-  // logs, job and process reports of each run. It exists.
+  // logs, job, process reports and trace.json of each run. It exists.
   std::string directory;
   std::string worker_binary;
   std::string server_binary;

@@ -68,7 +68,9 @@ double LastPartTime(const CostInputs& inputs, int contributors) {
 double LastEnd(const CostInputs& inputs, double slowdown, int contributors) {
   double end_s = 0;
   for (const BucketCost& bucket : inputs.buckets) {
-    const double ready_s = slowdown > 1 ? slowdown * inputs.compute_s : bucket.ready_s;
+    const double in_turn_s = slowdown * bucket.ready_s;
+    const bool at_end = slowdown > 1 && !inputs.slowest_in_turn;
+    const double ready_s = at_end ? slowdown * inputs.compute_s : in_turn_s;
     end_s = std::max(end_s, ready_s) + ExchangeTime(inputs, bucket.bytes, contributors);
   }
   return end_s + LastPartTime(inputs, contributors);

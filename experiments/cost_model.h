@@ -73,8 +73,10 @@ struct CostInputs {
   double data_s = 0;
   double compute_s = 0;  // Z
   double update_s = 0;   // of the optimizer on a worker
-  // Compute of the slowest worker over Z. That worker's buckets are all ready at its end.
+  // Compute of the slowest worker over Z. Its buckets are ready so many times as late, or all
+  // at the end of its compute.
   double slowest_factor = 1;
+  bool slowest_in_turn = false;
   // Steps that exchange at all, with kLocalSteps.
   double exchanged_share = 1;
   LinkSpeed link;

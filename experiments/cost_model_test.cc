@@ -160,6 +160,16 @@ TEST(CostModelTest, AllWaitForTheSlowest) {
   EXPECT_NEAR(cost.exposed_ms, 420 - 150, 1e-9);
 }
 
+TEST(CostModelTest, ASlowWorkersBucketsAreReadyAtItsEndOrInTurn) {
+  CostInputs inputs = OneBucket(Exchange::kServers, 4, 4);
+  inputs.buckets = {{50e6, .050}, {30e6, .100}};
+  inputs.slowest_factor = 2;
+  // Both at 200 ms, or at 100 and 200 ms.
+  EXPECT_NEAR(CostOfStep(inputs).step_ms, 280, 1e-9);
+  inputs.slowest_in_turn = true;
+  EXPECT_NEAR(CostOfStep(inputs).step_ms, 230, 1e-9);
+}
+
 // Throughput in steps per second of all workers together.
 double Throughput(const CostInputs& inputs) {
   return inputs.workers / (CostOfStep(inputs).step_ms / 1e3);

@@ -7,6 +7,7 @@ constexpr PageSection kSections[] = {
     {"verdict", nullptr, VerdictSection},
     {"throughput", "Throughput", ThroughputSection},
     {"step", "Where a step's time goes", StepSection},
+    {"prediction", "Measured and predicted", PredictionSection},
     {"curves", "Loss and accuracy", CurvesSection},
     {"learning", "What was learnt", LearningSection},
     {"tuning", "Search for the learning rate", TuningSection},

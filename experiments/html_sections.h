@@ -35,6 +35,8 @@ std::string LearningSection(const Study& study);
 // What was tried before the measured runs, and which rate each strategy was given.
 std::string TuningSection(const Study& study);
 std::string StalenessSection(const Study& study);
+// The mean step and share beside those that the cost formulas predict.
+std::string PredictionSection(const Study& study);
 // Each worker and server of the typical runs, the straggler named.
 std::string RanksSection(const Study& study);
 // What each strategy was given and what the target cost.

@@ -32,6 +32,8 @@ void TakeStraggler(const proto::Job& job, PredictionInputs& inputs) {
   if (straggler.rank() < 0 || straggler.rank() >= job.workers() || straggler.factor() <= 1) return;
   inputs.slowdown = straggler.factor();
   inputs.slow_share = straggler.burst_steps() > 0 ? straggler.burst_share() : 1;
+  // Arithmetic cannot be slowed down, so it is waited out at its end; a wait can.
+  inputs.cost.slowest_in_turn = IsEmulatedJob(job);
   inputs.sources.push_back(absl::StrCat("the job slows one worker's compute down ",
                                         FormatNumber(inputs.slowdown), " times in ",
                                         FormatPercent(inputs.slow_share), " of the steps"));
@@ -109,7 +111,9 @@ void TakeServers(const proto::Job& job, const RunResult& run, PredictionInputs& 
     const double exchanged = run.steps > 0 && run.synchronisations > 0
                                  ? static_cast<double>(run.synchronisations) / run.steps
                                  : 1;
-    slowest = std::min(slowest, bytes * exchanged / (server.apply_ms_per_step * kSPerMs));
+    // Of an emulated run that figure alone is not scaled back (docs/METRICS.md).
+    const double apply_s = server.apply_ms_per_step * kSPerMs / run.scales.time;
+    slowest = std::min(slowest, bytes * exchanged / apply_s);
   }
   inputs.cost.apply_bytes_per_s = slowest;
   if (slowest < std::numeric_limits<double>::infinity()) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "experiments/format.h"
 #include "experiments/markdown.h"
+#include "experiments/prediction_table.h"
 #include "experiments/report_tables.h"
 #include "experiments/summary.h"
 #include "experiments/tuning_table.h"
@@ -47,6 +48,11 @@ void AppendStudy(const Study& study, std::string& out) {
   }
   for (const Table& table : StrategyTables(study)) AppendMarkdown(table, out);
   if (const std::optional<Table> tuning = TuningTable(study)) AppendMarkdown(*tuning, out);
+  for (const Table& table : PredictionTables(study)) AppendMarkdown(table, out);
+  if (const std::string why = WhyNothingIsPredicted(study); !why.empty()) {
+    absl::StrAppend(
+        &out, "### Measured and predicted\n\nNothing is predicted: ", EscapeMarkdown(why), ".\n\n");
+  }
   for (const Table& table : ProcessTables(study)) AppendMarkdown(table, out);
   AppendMarkdown(EnvironmentTable(study), out);
   absl::StrAppend(&out, "### Run it again\n\n", MarkdownCode(RerunCommand(study)),

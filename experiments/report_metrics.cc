@@ -76,6 +76,14 @@ constexpr Metric kMetrics[] = {
      "Mean length of a step, over ranks and measured steps. In asynchronous strategies the other "
      "workers make steps of their own meanwhile.",
      Of<&R::step_ms_mean>, FormatNumber},
+    {"predicted_step_ms", "Predicted step ms",
+     "The mean step that the published cost formulas expect from the probed link, the single run's "
+     "compute and the buckets; worked out by the reader, median over repetitions.",
+     nullptr, FormatNumber},
+    {"predicted_share", "Predicted share",
+     "The communication share that goes with predicted_step_ms: exposed communication over step "
+     "time.",
+     nullptr, FormatPercent},
     {"communication_share", "Communication share",
      "Exposed communication over step time: the part of the training in which a worker only "
      "communicates, waiting included.",

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "experiments/format.h"
 #include "experiments/plain_text.h"
+#include "experiments/prediction_table.h"
 #include "experiments/summary.h"
 #include "experiments/tuning_table.h"
 #include "experiments/verdict.h"
@@ -62,6 +63,14 @@ void AppendTuning(const Study& study, std::string& out) {
   absl::StrAppend(&out, "\n");
 }
 
+void AppendPredictions(const Study& study, std::string& out) {
+  const std::vector<std::string> sentences = PredictionSentences(study);
+  for (const std::string& sentence : sentences) {
+    AppendWrapped("formula ", Printable(sentence), out);
+  }
+  if (!sentences.empty()) absl::StrAppend(&out, "\n");
+}
+
 }  // namespace
 
 std::string ReportText(const std::vector<RunResult>& results) {
@@ -76,6 +85,7 @@ std::string ReportText(const std::vector<RunResult>& results) {
     for (const StrategySummary& strategy : study.strategies) AppendStrategy(strategy, out);
     absl::StrAppend(&out, "\n");
     AppendTuning(study, out);
+    AppendPredictions(study, out);
     const Verdict verdict = MakeVerdict(study);
     for (const std::string& sentence : verdict.sentences) {
       AppendWrapped("", Printable(sentence), out);
