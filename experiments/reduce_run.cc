@@ -42,6 +42,7 @@ RunResult Describe(const proto::Job& job, const RunContext& context) {
   result.job_fingerprint = Hexadecimal(JobFingerprint(job));
   result.environment = context.environment;
   result.network = context.network;
+  result.nodes = context.nodes;
   result.target_accuracy = job.measure().target_accuracy();
   return result;
 }
@@ -235,6 +236,13 @@ void ReduceServers(const AlignedRun& run, RunResult& result) {
   if (pushes > 0) result.staleness.mean = staleness / pushes;
 }
 
+// What a run is charged for: nodes, or on one machine, where none of them stands for a
+// machine, processes.
+int64_t Machines(const RunResult& run) {
+  const bool one_machine = run.network.kind.empty() || run.network.kind == "loopback";
+  return one_machine ? run.workers + run.servers : run.nodes;
+}
+
 void ReduceLearning(const proto::Job& job, const AlignedRun& run, RunResult& result) {
   const LearningRateSchedule schedule(job.learning_rate(), job.global_batch(), result.steps);
   result.learning_rate_peak = schedule.peak();
@@ -245,7 +253,7 @@ void ReduceLearning(const proto::Job& job, const AlignedRun& run, RunResult& res
   if (!IsEmulated(job)) result.loss_curve = LossCurve(run);
   result.accuracy_curve = AccuracyCurve(run);
   result.step_picture = PictureOfStep(run);
-  const auto machines = static_cast<double>(result.workers + result.servers);
+  const auto machines = static_cast<double>(Machines(result));
   result.machine_seconds = machines * result.training_s;
   if (result.accuracy_curve.empty()) return;
   result.test_accuracy = result.accuracy_curve.back().accuracy;
@@ -291,14 +299,6 @@ void ReduceProcesses(const AlignedRun& run, RunResult& result) {
   }
 }
 
-void AddNotes(const proto::Job& job, const AlignedRun& run, const Arrivals& arrivals,
-              RunResult& result) {
-  std::vector<std::string>& notes = result.notes;
-  if (!run.warmup_left_out) {
-    notes.push_back(absl::StrCat("the warm-up of ", job.measure().warmup_steps(),
-                                 " steps is as long as the run of ", result.steps,
-                                 ": all steps were measured, start-up included"));
-  }
 std::string StragglerNote(const proto::Straggler& straggler) {
   std::string note =
       absl::StrFormat("worker %d was slowed down by the job: its compute takes %g times as long",
@@ -335,6 +335,14 @@ void AddEmulationNotes(const proto::Job& job, std::vector<std::string>& notes) {
   }
 }
 
+void AddNotes(const proto::Job& job, const AlignedRun& run, const Arrivals& arrivals,
+              RunResult& result) {
+  std::vector<std::string>& notes = result.notes;
+  if (!run.warmup_left_out) {
+    notes.push_back(absl::StrCat("the warm-up of ", job.measure().warmup_steps(),
+                                 " steps is as long as the run of ", result.steps,
+                                 ": all steps were measured, start-up included"));
+  }
   const int64_t stride = run.workers[0].rows.front().stands_for_steps;
   if (stride > 1) {
     notes.push_back(absl::StrCat("only every ", stride, "th step was recorded"));
@@ -388,6 +396,7 @@ absl::StatusOr<RunResult> ReduceRun(const proto::Job& job,
   ReduceProcesses(run, result);
   result.straggler = FindStraggler(run, TraitsOf(job).barrier);
   AddNotes(job, run, arrivals, result);
+  ScaleBack(ScalesOf(job), result);
   return result;
 }
 
@@ -396,6 +405,5 @@ RunResult FailedRun(const proto::Job& job, const RunContext& context, std::strin
   result.failure = why.empty() ? "it ended without saying why" : std::string(why);
   return result;
 }
-  ScaleBack(ScalesOf(job), result);
 
 }  // namespace crossover::experiments

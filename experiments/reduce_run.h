@@ -23,6 +23,7 @@ struct RunContext {
   Environment environment;  // an empty blas_library or congestion_control is filled in
                             // from worker 0's report
   Network network;
+  int64_t nodes = 1;  // different machines, or nodes of the lab, that the processes occupy
 };
 
 // `job` has passed ValidateJob and names the run's strategy. One report per process,
