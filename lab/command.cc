@@ -63,6 +63,8 @@ class SpawnSettings {
       posix_spawn_file_actions_adddup2(&actions_, fd, target);
     }
   }
+  // A socket that the switch inherited would keep its port for as long as the switch runs.
+  void CloseOthers() { posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1); }
   const posix_spawnattr_t* attributes() const { return &attributes_; }
   const posix_spawn_file_actions_t* actions() const { return &actions_; }
 
@@ -80,6 +82,7 @@ absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, int stdin
   settings.Connect(stdin_fd, STDIN_FILENO);
   settings.Connect(stdout_fd, STDOUT_FILENO);
   settings.Connect(stderr_fd, STDERR_FILENO);
+  settings.CloseOthers();
   std::vector<std::string> copies = arguments;
   std::vector<char*> pointers;
   for (std::string& argument : copies) pointers.push_back(argument.data());

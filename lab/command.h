@@ -14,9 +14,8 @@
 
 namespace crossover::lab {
 
-// Starts the program; -1 for a descriptor means /dev/null. A name without a slash is
-// looked for where Debian keeps system programs. Only the three descriptors are passed on
-// if all others are closed on exec.
+// Starts the program with these three descriptors and no others; -1 means /dev/null. A name
+// without a slash is looked for where Debian keeps system programs.
 absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, int stdin_fd, int stdout_fd,
                             int stderr_fd);
 

@@ -24,6 +24,11 @@ constexpr const char* kControl = "control";
 constexpr const char* kBridge = "bridge";
 constexpr const char* kFeatures = "features";
 
+bool IsSpelled(const std::string& name) {
+  return !name.empty() && name.size() <= 64 &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+}
+
 absl::Status CheckOptions(const LabOptions& options) {
   if (geteuid() != 0) {
     return absl::PermissionDeniedError(
@@ -34,12 +39,13 @@ absl::Status CheckOptions(const LabOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat("the network lab has ", options.nodes.size(),
                                                    " nodes; allowed: 1 to ", kNodesMax));
   }
+  if (!options.label.empty() && !IsSpelled(options.label)) {
+    return absl::InvalidArgumentError(absl::StrCat("the network lab's label '", options.label,
+                                                   "' is not lower-case letters, digits and -"));
+  }
   std::set<std::string> names = {kControl, kBridge, kFeatures};
   for (const NodeOptions& node : options.nodes) {
-    const bool spelled =
-        !node.name.empty() && node.name.size() <= 64 &&
-        node.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
-    if (!spelled || !names.insert(node.name).second) {
+    if (!IsSpelled(node.name) || !names.insert(node.name).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("the network lab cannot have a node '", node.name,
                        "'; allowed: lower-case letters, digits and -, each name once, not ",

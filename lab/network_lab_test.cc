@@ -142,6 +142,24 @@ TEST_P(SwitchLabTest, DelaysAndLoses) {
   EXPECT_THAT((*lab)->SwitchStatistics(), Not(HasSubstr("lost_frames=0; worker1")));
 }
 
+TEST_P(KernelLabTest, RatesByRoleBesideAnUnshapedLab) {
+  LabOptions options = Options(LabKind::kKernel, "worker=50mbit,server=200mbit", 2);
+  options.nodes = WorkersAndServers(2, 1);
+  auto lab = NetworkLab::Up(options);
+  ASSERT_TRUE(lab.ok()) << lab.status();
+  const absl::Status probed = ProbeWithinThree(**lab);
+  EXPECT_TRUE(probed.ok()) << probed;
+
+  options.label = "unshaped";
+  ProbeOptions probe_options;
+  probe_options.seconds = 0.3;
+  const absl::StatusOr<ProbeResult> unshaped = ProbeUnshaped(options, probe_options);
+  ASSERT_TRUE(unshaped.ok()) << unshaped.status();
+  EXPECT_GT(TotalBytesPerS(*unshaped), 6 * TcpPayloadBytesPerS(50e6));
+  EXPECT_TRUE(CheckProbe(*unshaped).ok()) << "nothing was promised";
+  EXPECT_EQ(OwnNamespaces().size(), 5) << "the lab that was up already: 3, control, bridge";
+}
+
 TEST_P(KernelLabTest, SetLossSaysWhatItNeeds) {
   auto lab = NetworkLab::Up(Options(LabKind::kKernel, "100mbit", 2));
   ASSERT_TRUE(lab.ok()) << lab.status();

@@ -110,6 +110,17 @@ std::vector<Counts> Count(const std::vector<std::unique_ptr<Flow>>& flows) {
   return counts;
 }
 
+// Long enough for 150 super-frames of 16 KiB on the slowest link: their number is what the
+// rate is read from.
+double SteadySeconds(const std::vector<double>& rates, double wanted) {
+  constexpr double kBits = 150 * 16384 * 8;
+  constexpr double kLongest = 30;
+  for (double rate : rates) {
+    if (rate > 0) wanted = std::max(wanted, std::min(kBits / rate, kLongest));
+  }
+  return wanted;
+}
+
 // For each node.
 std::vector<double> LinkRates(const std::vector<Node>& nodes) {
   std::vector<double> rates;
@@ -137,7 +148,8 @@ absl::Status MeasureRates(const NetworkLab& lab, const ProbeOptions& options, Pr
     RETURN_IF_ERROR(SleepFor(std::min(kRampNs + round_trips_ns, kRampNsMax), options));
     const int64_t begin_ns = clock.NowNs();
     begin = Count(flows);
-    RETURN_IF_ERROR(SleepFor(static_cast<int64_t>(options.seconds * 1e9), options));
+    RETURN_IF_ERROR(
+        SleepFor(static_cast<int64_t>(SteadySeconds(rates, options.seconds) * 1e9), options));
     result.seconds = static_cast<double>(clock.NowNs() - begin_ns) / 1e9;
     end = Count(flows);
   }

@@ -15,7 +15,7 @@
 namespace crossover::lab {
 
 struct ProbeOptions {
-  double seconds = 1.5;  // of the steady part, after slow start
+  double seconds = 1.5;  // of the steady part, after slow start; longer below 15 Mbit/s
   int round_trips = 30;  // for each node
   std::function<bool()> cancelled;
 };

@@ -85,6 +85,9 @@ absl::StatusOr<Connection> Connect(const Node& from, const Node& to) {
   if (!connection.to.valid()) return Failed(from, to, "cannot accept", errno);
   const int on = 1;
   setsockopt(connection.to.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  // What is still unsent at the end is thrown away: it must not run on under the next user.
+  const linger at_once = {.l_onoff = 1, .l_linger = 0};
+  setsockopt(connection.from.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   return connection;
 }
 
