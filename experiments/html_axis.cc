@@ -44,7 +44,7 @@ Axis MakeAxis(double low, double high, int ticks) {
   Axis axis{low, high, {}};
   const double step = TickStep(high - low, ticks);
   for (double i = std::ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i) {
-    axis.ticks.push_back(i * step);
+    axis.ticks.push_back(i * step + 0.0);  // never -0
   }
   return axis;
 }

@@ -232,6 +232,9 @@ constexpr Metric kMetrics[] = {
      "rate of exchange is uneven.",
      Of<&R::bytes_to_target>, FormatBytes},
     // Resources and cost.
+    {"nodes", "Nodes",
+     "Different machines, or nodes of the network lab, that the processes occupied; 1 on loopback.",
+     Of<&R::nodes>, FormatCount},
     {"workers", "Workers", "Worker processes.", Of<&R::workers>, FormatCount},
     {"servers", "Servers", "Server processes.", Of<&R::servers>, FormatCount},
     {"training_s", "Training s",
@@ -241,10 +244,12 @@ constexpr Metric kMetrics[] = {
     {"wall_s", "Wall s", "Start to end of all processes, loading and evaluation included.",
      Of<&R::wall_s>, FormatNumber},
     {"machine_seconds", "Machine-seconds",
-     "Training time times the processes, servers included: one machine and network card for each.",
+     "Training time times the nodes; on loopback, times the processes, servers included, as if "
+     "each "
+     "had a machine and network card of its own.",
      Of<&R::machine_seconds>, FormatNumber},
     {"machine_seconds_to_target", "Machine-seconds to target",
-     "Time to the target accuracy times the processes, servers included.",
+     "Time to the target accuracy times the nodes, or on loopback the processes, servers included.",
      Of<&R::machine_seconds_to_target>, FormatNumber},
     {"peak_rss_bytes", "Peak memory", "Largest resident set of any process.",
      Of<&R::peak_rss_bytes>, FormatBytes},
