@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/job.h"
 #include "core/status.h"
 #include "experiments/cluster_run.h"
 #include "experiments/reduce_run.h"
