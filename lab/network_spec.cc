@@ -222,6 +222,7 @@ absl::StatusOr<NetworkSpec> ParseNetworkSpec(std::string_view given) {
                     "a rate for all links or one for each role",
                     absl::StrCat("add 1gbit, or ", role, "=1gbit"));
     }
+    if (!items.has_queue) link.queue_bytes = DefaultQueueBytes(link.rate_bits_per_s);
     spec.links[role] = link;
   }
   return spec;
@@ -230,9 +231,11 @@ absl::StatusOr<NetworkSpec> ParseNetworkSpec(std::string_view given) {
 std::string NetworkSpecText(const NetworkSpec& spec) {
   if (!spec.shaped()) return "loopback";
   const LinkSpec& first = spec.links.begin()->second;
-  bool one_rate = true;
+  bool one_rate = true, one_queue = true, default_queues = true;
   for (const auto& [role, link] : spec.links) {
     one_rate = one_rate && link.rate_bits_per_s == first.rate_bits_per_s;
+    one_queue = one_queue && link.queue_bytes == first.queue_bytes;
+    default_queues = default_queues && link.queue_bytes == DefaultQueueBytes(link.rate_bits_per_s);
   }
   std::string text;
   if (one_rate) {
@@ -247,11 +250,17 @@ std::string NetworkSpecText(const NetworkSpec& spec) {
   if (spec.loss_fraction() > 0) {
     absl::StrAppend(&text, absl::StrFormat(",loss=%.6g%%", 100 * spec.loss_fraction()));
   }
-  if (first.queue_bytes != kQueueBytesDefault) {
+  if (one_queue && !default_queues) {
     absl::StrAppend(&text,
                     ",queue=", QuantityText(static_cast<double>(first.queue_bytes), kSizeUnits));
   }
   return text;
+}
+
+int64_t DefaultQueueBytes(double rate_bits_per_s) {
+  constexpr double kDrainS = 16e-3;
+  if (rate_bits_per_s <= 0) return LinkSpec().queue_bytes;
+  return std::clamp<int64_t>(std::llround(rate_bits_per_s / 8 * kDrainS), 256'000, 4'000'000);
 }
 
 std::string RateText(double bits_per_s) { return QuantityText(bits_per_s, kRateUnits); }

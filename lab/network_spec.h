@@ -6,7 +6,8 @@
 //   ROLE=RATE     for the links of that role alone (worker, server)
 //   DELAY         50us, 0.5ms, 1s; one way, between any two nodes
 //   loss=P%       of the frames between any two nodes
-//   queue=SIZE    64kb, 2mb; what a switch port holds for its link (k = 1000)
+//   queue=SIZE    64kb, 2mb; what a switch port holds for its link (k = 1000);
+//                 unless given, DefaultQueueBytes
 // or a preset first, which the items after it change: 1gbe = 1gbit,50us;
 // wan = 100mbit,10ms. (100mbit is simply a rate.) Pure; errors are InvalidArgument and
 // say what was found, what is allowed and a fix.
@@ -22,15 +23,17 @@
 
 namespace crossover::lab {
 
-inline constexpr int64_t kQueueBytesDefault = 2'000'000;
 inline constexpr int64_t kQueueBytesMin = 32'000;
+// 16 ms of the rate (2 MB at 1 Gbit/s), 256 kB to 4 MB: what
+// a port of a switch for such links can have of its memory. 2 MB if not limited.
+int64_t DefaultQueueBytes(double rate_bits_per_s);
 
 // The link between a node and the switch.
 struct LinkSpec {
-  double rate_bits_per_s = 0;  // on the wire, each direction; 0: not limited
-  double delay_us = 0;         // added to what the node sends
-  double loss_fraction = 0;    // of frames; between two nodes the larger of theirs counts
-  int64_t queue_bytes = kQueueBytesDefault;  // waiting at the switch for this link
+  double rate_bits_per_s = 0;       // on the wire, each direction; 0: not limited
+  double delay_us = 0;              // added to what the node sends
+  double loss_fraction = 0;         // of frames; between two nodes the larger of theirs counts
+  int64_t queue_bytes = 2'000'000;  // waiting at the switch for this link
   bool operator==(const LinkSpec&) const = default;
 };
 
@@ -53,7 +56,7 @@ struct NetworkSpec {
 absl::StatusOr<NetworkSpec> ParseNetworkSpec(std::string_view text);
 
 // The canonical text: ParseNetworkSpec gives the same network back (figures to six
-// digits).
+// digits; a scaled network of several rates loses its queues).
 std::string NetworkSpecText(const NetworkSpec& spec);
 
 std::string RateText(double bits_per_s);  // "1gbit"

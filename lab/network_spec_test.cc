@@ -45,6 +45,18 @@ TEST(NetworkSpecTest, RatesByRoleShareTheRest) {
   EXPECT_EQ(Parsed("server=10gbit,1gbit"), Parsed("worker=1gbit,server=10gbit"));
 }
 
+TEST(NetworkSpecTest, TheQueueFollowsTheRateUnlessGiven) {
+  EXPECT_EQ(Parsed("1gbit").LinkOf("worker").queue_bytes, 2'000'000);
+  EXPECT_EQ(Parsed("10gbit").LinkOf("worker").queue_bytes, 4'000'000);
+  EXPECT_EQ(Parsed("50mbit").LinkOf("worker").queue_bytes, 256'000);
+  const NetworkSpec two = Parsed("worker=500mbit,server=1gbit");
+  EXPECT_EQ(two.LinkOf("worker").queue_bytes, 1'000'000);
+  EXPECT_EQ(two.LinkOf("server").queue_bytes, 2'000'000);
+  EXPECT_EQ(NetworkSpecText(two), "worker=500mbit,server=1gbit");
+  EXPECT_EQ(NetworkSpecText(Parsed("worker=500mbit,server=1gbit,queue=2mb")),
+            "worker=500mbit,server=1gbit,queue=2mb");
+}
+
 TEST(NetworkSpecTest, PresetsMayBeChanged) {
   EXPECT_EQ(Parsed("wan"), Parsed("100mbit,10ms"));
   EXPECT_EQ(Parsed("1gbe"), Parsed("1gbit,50us"));

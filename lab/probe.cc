@@ -19,9 +19,10 @@ namespace crossover::lab {
 namespace {
 
 constexpr size_t kBufferBytes = 256 * 1024;
-constexpr int64_t kRampNs = 700'000'000;
+constexpr double kRampS = 0.5;
 constexpr double kRampRoundTrips = 100;
-constexpr int64_t kRampNsMax = 15'000'000'000;
+constexpr double kRampQueues = 10;
+constexpr double kRampSMax = 15;
 
 absl::Status CheckCancelled(const ProbeOptions& options) {
   if (!options.cancelled || !options.cancelled()) return absl::OkStatus();
@@ -110,6 +111,19 @@ std::vector<Counts> Count(const std::vector<std::unique_ptr<Flow>>& flows) {
   return counts;
 }
 
+// Slow start takes round trips, and a round trip may wait in full queues.
+int64_t RampNs(const NetworkLab& lab) {
+  const double round_trip_s = 2e-6 * lab.network().delay_us();
+  double queue_s = 0;
+  for (const Node& node : lab.nodes()) {
+    if (node.link.rate_bits_per_s <= 0) continue;
+    queue_s = std::max(queue_s,
+                       static_cast<double>(node.link.queue_bytes) * 8 / node.link.rate_bits_per_s);
+  }
+  const double ramp_s = kRampS + kRampRoundTrips * round_trip_s + kRampQueues * queue_s;
+  return static_cast<int64_t>(std::min(ramp_s, kRampSMax) * 1e9);
+}
+
 // Long enough for 150 super-frames of 16 KiB on the slowest link: their number is what the
 // rate is read from.
 double SteadySeconds(const std::vector<double>& rates, double wanted) {
@@ -143,9 +157,7 @@ absl::Status MeasureRates(const NetworkLab& lab, const ProbeOptions& options, Pr
   std::vector<Counts> begin, end;
   {
     const Load load(flows, static_cast<int>(nodes.size()));
-    const auto round_trips_ns =
-        static_cast<int64_t>(kRampRoundTrips * 2e3 * lab.network().delay_us());
-    RETURN_IF_ERROR(SleepFor(std::min(kRampNs + round_trips_ns, kRampNsMax), options));
+    RETURN_IF_ERROR(SleepFor(RampNs(lab), options));
     const int64_t begin_ns = clock.NowNs();
     begin = Count(flows);
     RETURN_IF_ERROR(
