@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "experiments/format.h"
+#include "experiments/report_metrics.h"
 
 namespace crossover::experiments {
 namespace {
@@ -18,25 +19,18 @@ struct Column {
   std::function<std::string(const StrategySummary&)> cell;
 };
 
-Column FigureColumn(const char* title, const char* definition, Figure figure, NumberFormat format) {
-  return {{title, definition}, [figure = std::move(figure), format](const StrategySummary& s) {
-            return FormatFigure(s, figure, format);
+// A metric of report_metrics.h: its name, its definition, its median and spread.
+Column MetricColumn(const char* key) {
+  const Metric& metric = MetricOf(key);
+  return {{metric.name, metric.definition}, [&metric](const StrategySummary& s) {
+            return FormatFigure(s, metric.figure, metric.format);
           }};
 }
 
-// The same column for a plain field of a result.
-template <typename T>
-Column FieldColumn(const char* title, const char* definition, T RunResult::*field,
-                   NumberFormat format) {
-  return FigureColumn(
-      title, definition,
-      [field](const RunResult& run) -> std::optional<double> { return run.*field; }, format);
-}
-
 // A cell written from the typical run.
-Column TypicalColumn(const char* title, const char* definition,
-                     std::string (*write)(const RunResult&)) {
-  return {{title, definition}, [write](const StrategySummary& s) { return write(*TypicalRun(s)); }};
+Column TypicalColumn(const char* title, const char* key, std::string (*write)(const RunResult&)) {
+  return {{title, MetricOf(key).definition},
+          [write](const StrategySummary& s) { return write(*TypicalRun(s)); }};
 }
 
 Column NameColumn() {
@@ -63,6 +57,14 @@ std::vector<const StrategySummary*> Succeeded(const Study& study) {
   return strategies;
 }
 
+// A row for each strategy, a column for each key.
+Table MetricTable(std::string title, std::string note, std::initializer_list<const char*> keys,
+                  const std::vector<const StrategySummary*>& strategies) {
+  std::vector<Column> columns = {NameColumn()};
+  for (const char* key : keys) columns.push_back(MetricColumn(key));
+  return MakeTable(std::move(title), std::move(note), columns, strategies);
+}
+
 Table SpeedTable(const Study& study, const std::vector<const StrategySummary*>& strategies) {
   const StrategySummary* single = FindStrategy(study, "single");
   const std::optional<FigureSummary> base =
@@ -72,37 +74,17 @@ Table SpeedTable(const Study& study, const std::vector<const StrategySummary*>& 
       {{"Runs", "Runs that succeeded, of those that were started."}, [](const StrategySummary& s) {
          return absl::StrCat(s.runs.size(), "/", s.runs.size() + s.failed.size());
        }});
-  columns.push_back(FigureColumn("Samples/s",
-                                 "Samples of all workers in the steps after the warm-up, over "
-                                 "the time from the first start to the last end.",
-                                 Throughput, FormatNumber));
-  columns.push_back(
-      {{"x single", "Median samples/s over that of single."}, [base](const StrategySummary& s) {
-         const std::optional<FigureSummary> own = Summarize(s, Throughput);
-         if (!base.has_value() || !own.has_value()) return std::string("n/a");
-         return FormatNumber(own->median / base->median);
-       }});
-  columns.push_back(FieldColumn("Step median ms",
-                                "Median length of a step, over ranks and measured steps.",
-                                &RunResult::step_ms_median, FormatNumber));
-  columns.push_back(FieldColumn("Step p95 ms",
-                                "95th percentile (nearest rank) over ranks and measured steps.",
-                                &RunResult::step_ms_p95, FormatNumber));
-  columns.push_back(FieldColumn("Communication share",
-                                "Exposed communication over step time: the part of the training "
-                                "in which a worker only communicates.",
-                                &RunResult::communication_share, FormatPercent));
-  columns.push_back(FieldColumn("Overlap",
-                                "Communication that ran beneath compute, over all communication.",
-                                &RunResult::overlap, FormatPercent));
-  columns.push_back(FieldColumn("Exposed ms", "Communication outside compute, per mean step.",
-                                &RunResult::exposed_ms, FormatNumber));
-  columns.push_back(FieldColumn("Wait ms",
-                                "Part of communication until the last rank had started the same "
-                                "operation (or a bound let go), hidden or not.",
-                                &RunResult::wait_ms, FormatNumber));
-  columns.push_back(FieldColumn("Transfer ms", "Communication without the wait.",
-                                &RunResult::transfer_ms, FormatNumber));
+  columns.push_back(MetricColumn("samples_per_second"));
+  const Metric& speed_up = MetricOf("speed_up");
+  columns.push_back({{speed_up.name, speed_up.definition}, [base](const StrategySummary& s) {
+                       const std::optional<FigureSummary> own = Summarize(s, Throughput);
+                       if (!base.has_value() || !own.has_value()) return std::string("n/a");
+                       return FormatNumber(own->median / base->median);
+                     }});
+  for (const char* key : {"step_ms_median", "step_ms_p95", "communication_share", "overlap",
+                          "exposed_ms", "wait_ms", "transfer_ms"}) {
+    columns.push_back(MetricColumn(key));
+  }
   const std::vector<const RunResult*> all = study.all();
   return MakeTable(
       "Speed", absl::StrCat("The first ", all[0]->warmup_steps_left_out, " steps are left out."),
@@ -111,91 +93,25 @@ Table SpeedTable(const Study& study, const std::vector<const StrategySummary*>& 
 
 Table LearningTable(const std::vector<const StrategySummary*>& strategies) {
   const std::string target = FormatAccuracy(strategies[0]->runs[0]->target_accuracy);
-  const std::string time = absl::StrCat("Time to ", target, " s");
-  std::vector<Column> columns = {NameColumn()};
-  columns.push_back(FigureColumn("Test accuracy", "Of rank 0's parameters at the end.",
-                                 TestAccuracy, FormatAccuracy));
-  columns.push_back(FigureColumn(
-      "Test loss", "Mean cross-entropy of the test set at the end.",
-      [](const RunResult& run) { return run.test_loss; }, FormatNumber));
-  columns.push_back(FigureColumn(time.c_str(),
-                                 "Training time until the first snapshot at the target; "
-                                 "snapshots are evaluated off the clock.",
-                                 TimeToTarget, FormatNumber));
-  columns.push_back(FigureColumn("Machine-seconds to it",
-                                 "That time, times the processes, servers included.", CostToTarget,
-                                 FormatNumber));
-  columns.push_back(FigureColumn(
-      "Bytes to it", "Payload that all workers had sent by then.",
-      [](const RunResult& run) { return run.bytes_to_target; }, FormatBytes));
-  columns.push_back(FieldColumn("Updates a global batch",
-                                "Optimizer updates that the samples of one global batch make.",
-                                &RunResult::updates_per_global_batch, FormatCount));
-  columns.push_back(FieldColumn("Effective learning rate",
-                                "Peak rate of one update times the updates a global batch: what a "
-                                "synchronous run would need to move as far.",
-                                &RunResult::effective_learning_rate, FormatNumber));
-  return MakeTable("Learning", "", columns, strategies);
+  return MetricTable("Learning", absl::StrCat("The target is a test accuracy of ", target, "."),
+                     {"test_accuracy", "test_loss", "time_to_target_s", "machine_seconds_to_target",
+                      "bytes_to_target", "updates_per_global_batch", "effective_learning_rate"},
+                     strategies);
 }
 
 Table BytesTable(const std::vector<const StrategySummary*>& strategies) {
-  std::vector<Column> columns = {NameColumn()};
-  columns.push_back(FieldColumn("Synchronisations", "Steps at whose end values were exchanged.",
-                                &RunResult::synchronisations, FormatCount));
-  columns.push_back(FieldColumn("Formula, each way",
-                                "Model bytes M for a worker of servers, 2(N-1)/N M in a ring of N.",
-                                &RunResult::bytes_formula_per_step, FormatBytes));
-  columns.push_back(FieldColumn("Sent", "Payload by the workers' own ledger, headers apart.",
-                                &RunResult::bytes_sent_per_step, FormatBytes));
-  columns.push_back(FieldColumn("Received", "Payload by the workers' own ledger, headers apart.",
-                                &RunResult::bytes_received_per_step, FormatBytes));
-  columns.push_back(FigureColumn(
-      "Sent / formula", "1 where the ledger agrees with the formula.",
-      [](const RunResult& run) -> std::optional<double> {
-        if (run.bytes_formula_per_step <= 0) return std::nullopt;
-        return run.bytes_sent_per_step / run.bytes_formula_per_step;
-      },
-      FormatNumber));
-  columns.push_back(FieldColumn("Sent on the wire",
-                                "As the kernel counts it: headers and retransmissions included.",
-                                &RunResult::wire_bytes_sent_per_step, FormatBytes));
-  columns.push_back(FieldColumn("Received on the wire",
-                                "As the kernel counts it: headers and retransmissions included.",
-                                &RunResult::wire_bytes_received_per_step, FormatBytes));
-  return MakeTable("Bytes", "Of a mean worker and a synchronised step.", columns, strategies);
+  return MetricTable("Bytes", "Of a mean worker and a synchronised step.",
+                     {"synchronisations", "bytes_formula_per_step", "bytes_sent_per_step",
+                      "bytes_received_per_step", "sent_over_formula", "wire_bytes_sent_per_step",
+                      "wire_bytes_received_per_step"},
+                     strategies);
 }
 
 Table ResourceTable(const std::vector<const StrategySummary*>& strategies) {
-  std::vector<Column> columns = {NameColumn()};
-  columns.push_back(FieldColumn("Workers", "Worker processes.", &RunResult::workers, FormatCount));
-  columns.push_back(FieldColumn("Servers", "Server processes.", &RunResult::servers, FormatCount));
-  columns.push_back(FieldColumn("Training s",
-                                "First start to last end of the training loops, warm-up included.",
-                                &RunResult::training_s, FormatNumber));
-  columns.push_back(FieldColumn("Machine-seconds",
-                                "Training time times the processes, one machine for each.",
-                                &RunResult::machine_seconds, FormatNumber));
-  columns.push_back(FieldColumn("Peak memory", "Resident set of the largest process.",
-                                &RunResult::peak_rss_bytes, FormatBytes));
-  columns.push_back(FigureColumn(
-      "Server apply ms/step", "Summing and optimizer of the busiest server, over steps.",
-      [](const RunResult& run) -> std::optional<double> {
-        if (run.server_figures.empty()) return std::nullopt;
-        double busiest = 0;
-        for (const ServerFigures& server : run.server_figures) {
-          busiest = std::max(busiest, server.apply_ms_per_step);
-        }
-        return busiest;
-      },
-      FormatNumber));
-  columns.push_back(FigureColumn(
-      "Shard imbalance", "The largest server's parameters over the mean; 1 is even.",
-      [](const RunResult& run) -> std::optional<double> {
-        if (run.server_figures.empty()) return std::nullopt;
-        return run.shard_imbalance;
-      },
-      FormatNumber));
-  return MakeTable("Resources and cost", "", columns, strategies);
+  return MetricTable("Resources and cost", "",
+                     {"nodes", "workers", "servers", "training_s", "machine_seconds",
+                      "peak_rss_bytes", "busiest_server_apply_ms", "shard_imbalance"},
+                     strategies);
 }
 
 // "0: 12.1%, 1: 60.0%, ...": the slots that hold at least one push in a thousand.
@@ -221,49 +137,35 @@ std::string WriteHeld(const RunResult& run) {
 }
 
 Table StalenessTable(const std::vector<const StrategySummary*>& strategies) {
-  std::vector<Column> columns = {NameColumn()};
-  columns.push_back(FigureColumn(
-      "Mean",
-      "Versions applied on a shard between the pull that a push was computed from and its apply.",
-      [](const RunResult& run) -> std::optional<double> { return run.staleness.mean; },
-      FormatNumber));
-  columns.push_back(FigureColumn(
-      "Max", "The largest staleness of any push.",
-      [](const RunResult& run) -> std::optional<double> { return run.staleness.max; },
-      FormatCount));
-  columns.push_back(TypicalColumn("Pushes by staleness", "Of the typical run.", WriteHistogram));
-  columns.push_back(FieldColumn("Largest lead, steps",
-                                "Steps of the fastest worker ahead of the slowest.",
-                                &RunResult::lead_steps_max, FormatCount));
-  columns.push_back(TypicalColumn("Replies held",
-                                  "Part replies that a bound held, and the time of the worker held "
-                                  "longest; of the typical run.",
-                                  WriteHeld));
-  return MakeTable("Staleness", "", columns, strategies);
+  return MakeTable("Staleness", "",
+                   {NameColumn(), MetricColumn("staleness.mean"), MetricColumn("staleness.max"),
+                    TypicalColumn("Pushes by staleness", "staleness.histogram", WriteHistogram),
+                    MetricColumn("lead_steps_max"),
+                    TypicalColumn("Replies held", "worker_figures.held_replies", WriteHeld)},
+                   strategies);
 }
 
 Table StragglerTable(const std::vector<const StrategySummary*>& strategies) {
-  std::vector<Column> columns = {NameColumn()};
-  columns.push_back(
-      TypicalColumn("Rank",
-                    "Most often the last to start a step's operation; "
-                    "without a barrier, the rank with the lowest samples/s.",
-                    [](const RunResult& run) { return absl::StrCat(run.straggler->rank); }));
-  columns.push_back(TypicalColumn(
-      "Last in", "Steps in which it was the last; by chance 1 in N.", [](const RunResult& run) {
-        const std::optional<double>& share = run.straggler->share_of_steps;
-        return share.has_value() ? absl::StrCat(FormatPercent(*share), " of steps")
-                                 : std::string("no barrier");
-      }));
-  columns.push_back(TypicalColumn(
-      "Excess ms", "Mean delay behind the median of the others.", [](const RunResult& run) {
-        return absl::StrCat(FormatNumber(run.straggler->excess_ms),
-                            run.straggler->within_clock_error ? " (within the clocks' error)" : "");
-      }));
-  columns.push_back(TypicalColumn("Phase", "Where it lost the most against the others.",
-                                  [](const RunResult& run) { return run.straggler->phase; }));
-  return MakeTable("Who the others waited for", "Of each strategy's typical run.", columns,
-                   strategies);
+  return MakeTable(
+      "Who the others waited for", "Of each strategy's typical run.",
+      {NameColumn(),
+       TypicalColumn("Rank", "straggler.rank",
+                     [](const RunResult& run) { return absl::StrCat(run.straggler->rank); }),
+       TypicalColumn("Last in", "straggler.share_of_steps",
+                     [](const RunResult& run) {
+                       const std::optional<double>& share = run.straggler->share_of_steps;
+                       return share.has_value() ? absl::StrCat(FormatPercent(*share), " of steps")
+                                                : std::string("no barrier");
+                     }),
+       TypicalColumn("Excess ms", "straggler.excess_ms",
+                     [](const RunResult& run) {
+                       return absl::StrCat(
+                           FormatNumber(run.straggler->excess_ms),
+                           run.straggler->within_clock_error ? " (within the clocks' error)" : "");
+                     }),
+       {{"Phase", "Where it lost the most against the others."},
+        [](const StrategySummary& s) { return TypicalRun(s)->straggler->phase; }}},
+      strategies);
 }
 
 Table WorkerTable(const std::vector<const StrategySummary*>& strategies) {
