@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/clock.h"
 #include "core/job.h"
 #include "experiments/child_process.h"
 #include "experiments/signal_waiter.h"
 #include "os/files.h"
+#include "tests/child_processes.h"
 #include "tests/cluster_fixture.h"
 
 namespace crossover::tests {
@@ -27,26 +27,6 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-// Processes whose parent is `parent`.
-std::vector<int> ChildrenOf(int parent) {
-  std::vector<int> children;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    int pid = 0;
-    if (!absl::SimpleAtoi(entry.path().filename().string(), &pid)) continue;
-    std::ifstream stat(entry.path() / "stat");
-    std::string text;
-    std::getline(stat, text);
-    const size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos) continue;
-    std::istringstream rest(text.substr(name_end + 1));
-    char state = 0;
-    int ppid = 0;
-    rest >> state >> ppid;
-    if (ppid == parent && state != 'Z') children.push_back(pid);
-  }
-  return children;
-}
-
 class Compare : public testing::Test {
  protected:
   Compare() {
@@ -57,6 +37,8 @@ class Compare : public testing::Test {
     job_.set_workers(2);
     job_.set_servers(1);
     job_.mutable_comparison()->set_repetitions(1);
+    // As root the default is a network lab; lab_test has that.
+    job_.mutable_comparison()->set_network("loopback");
   }
 
   ChildProcess Start(std::vector<std::string> arguments) {
