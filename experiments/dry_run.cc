@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/emulation.h"
 #include "core/strategy_traits.h"
 
 namespace crossover::experiments {
@@ -69,7 +70,8 @@ RunSize SizeOfRun(const proto::Job& job, const JobSize& size) {
   if (traits.updates_here) worker_buffers += states;
   if (traits.one_process && job.workers() > 1) ++worker_buffers;
   const int64_t snapshots =
-      size.plan.total_steps / EvaluationInterval(job, size.plan.steps_per_epoch);
+      IsEmulated(job) ? 0
+                      : size.plan.total_steps / EvaluationInterval(job, size.plan.steps_per_epoch);
   run.worker_memory_bytes =
       kWorkerBaseBytes + size.data_bytes + 4 * size.parameters * (worker_buffers + snapshots + 1);
   if (run.servers > 0) {

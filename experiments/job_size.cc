@@ -2,6 +2,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "core/emulation.h"
 #include "core/job.h"
 #include "core/status.h"
 #include "experiments/machine.h"
@@ -11,6 +12,12 @@ namespace crossover::experiments {
 
 absl::StatusOr<JobSize> SizeOfJob(const proto::Job& job, const std::string& worker_binary) {
   JobSize size;
+  if (IsEmulated(job)) {
+    // All of it is in the job: no data set, no model to build.
+    ASSIGN_OR_RETURN(size.plan, MakeStepPlan(job, job.global_batch()));
+    size.parameters = EmulatedLayout(ScaledLayers(job.emulated())).length;
+    return size;
+  }
   ASSIGN_OR_RETURN(const worker::DataSummary data, worker::SummarizeData(job.data()));
   ASSIGN_OR_RETURN(size.plan, MakeStepPlan(job, data.train_samples));
   size.data_bytes = (data.train_samples + data.test_samples) * (data.shape.pixels() + 1);

@@ -12,7 +12,8 @@ namespace crossover::experiments {
 
 // Reads every data file to its end, then asks the worker binary for the model's size (it alone
 // knows the model): a second in all. Refuses data that is missing, damaged (by file and byte
-// offset) or too small for a step, and passes on what the worker says when it refuses.
+// offset) or too small for a step, and passes on what the worker says when it refuses. Of an
+// emulated job the job itself says everything.
 absl::StatusOr<JobSize> SizeOfJob(const proto::Job& job, const std::string& worker_binary);
 
 // The same job with the lenet model and, unless it has a rate of its own, a learning

@@ -68,6 +68,21 @@ TEST_F(JobSizeTest, DamagedDataIsRefusedBeforeAnythingStarts) {
   EXPECT_FALSE(Started());
 }
 
+TEST_F(JobSizeTest, AnEmulatedJobNeedsNeitherDataNorTheWorker) {
+  job_.set_model(proto::Model::emulated);
+  job_.set_steps(30);
+  job_.set_epochs(0);
+  job_.mutable_data()->set_path(Path("nowhere"));
+  job_.mutable_emulated()->add_layers()->set_gradient_bytes(800);
+  job_.mutable_emulated()->set_bytes_scale(2);
+  const auto size = SizeOfJob(job_, Path("worker"));
+  ASSERT_TRUE(size.ok()) << size.status();
+  EXPECT_EQ(size->parameters, 100);
+  EXPECT_EQ(size->plan.total_steps, 30);
+  EXPECT_EQ(size->plan.local_batch, 2);
+  EXPECT_FALSE(Started());
+}
+
 TEST_F(JobSizeTest, PassesOnWhatTheWorkerSays) {
   WorkerDoes("echo 'worker: lenet needs larger images' >&2; exit 1");
   EXPECT_EQ(Error(), Path("worker") + " --describe: worker: lenet needs larger images");

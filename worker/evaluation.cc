@@ -1,22 +1,24 @@
 #include "worker/evaluation.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/status.h"
 
 namespace crossover::worker {
 namespace {
 
-proto::Evaluation EvaluateNow(Model& model, const Dataset& test, int64_t step,
-                              int64_t train_time_ns, int64_t samples) {
-  const EvaluationResult result = model.Evaluate(test);
-  proto::Evaluation evaluation;
+// Adds nothing for a model that learns nothing.
+void EvaluateNow(Model& model, const Dataset& test, int64_t step, int64_t train_time_ns,
+                 int64_t samples, std::vector<proto::Evaluation>& evaluations) {
+  const std::optional<EvaluationResult> result = model.Evaluate(test);
+  if (!result.has_value()) return;
+  proto::Evaluation& evaluation = evaluations.emplace_back();
   evaluation.set_step(step);
   evaluation.set_train_time_ns(train_time_ns);
   evaluation.set_samples(samples);
-  evaluation.set_accuracy(result.accuracy);
-  evaluation.set_loss(result.loss);
-  return evaluation;
+  evaluation.set_accuracy(result->accuracy);
+  evaluation.set_loss(result->loss);
 }
 
 void Load(Model& model, std::span<const float> parameters, std::span<const float> buffers) {
@@ -45,13 +47,13 @@ absl::StatusOr<std::vector<proto::Evaluation>> EvaluateAll(
   for (const Snapshot& snapshot : training.snapshots) {
     RETURN_IF_ERROR(keep_going());
     Load(model, snapshot.parameters, snapshot.buffers);
-    evaluations.push_back(EvaluateNow(model, test, snapshot.step, snapshot.train_time_ns,
-                                      SamplesAfter(snapshot.step, job, plan)));
+    EvaluateNow(model, test, snapshot.step, snapshot.train_time_ns,
+                SamplesAfter(snapshot.step, job, plan), evaluations);
   }
   RETURN_IF_ERROR(keep_going());
   Load(model, result_parameters, result_buffers);
-  evaluations.push_back(EvaluateNow(model, test, plan.total_steps, train_time_ns,
-                                    SamplesAfter(plan.total_steps, job, plan)));
+  EvaluateNow(model, test, plan.total_steps, train_time_ns,
+              SamplesAfter(plan.total_steps, job, plan), evaluations);
   return evaluations;
 }
 

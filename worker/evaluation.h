@@ -22,7 +22,7 @@ int64_t SamplesAfter(int64_t steps, const proto::Job& job, const StepPlan& plan)
 
 // Every snapshot, then the model as it stands (the result of the training, reached
 // after `train_time_ns`). Leaves the model as it was. `keep_going` is asked between two
-// evaluations; its error ends them.
+// evaluations; its error ends them. Of a model that learns nothing: empty.
 absl::StatusOr<std::vector<proto::Evaluation>> EvaluateAll(
     const proto::Job& job, const StepPlan& plan, const TrainingResult& training,
     int64_t train_time_ns, const Dataset& test, Model& model,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/emulation.h"
 #include "core/reduce.h"
 #include "core/status.h"
 #include "core/strategy_traits.h"
@@ -16,6 +17,7 @@ Trainer::Trainer(const Options& options, Model& model, Strategy& strategy, Timel
       timeline_(timeline),
       clock_(clock),
       tracker_(options.buckets),
+      straggler_(options.job),
       sum_(options.shards.size() > 1 ? model.gradients().length : 0) {}
 
 absl::StatusOr<TrainingResult> Trainer::Run() {
@@ -75,7 +77,8 @@ double Trainer::ComputeShard(BatchLoader& shard, int64_t step, bool announce) {
   const auto ignore = [](int) {};
   // A slow rank's gradients are late, too: a straggler announces all of its buckets at
   // the end (AnnounceRest), when it has been slow.
-  announce = announce && options_.job.straggler().rank() != options_.rank;
+  const double slow_down = SlowDownOf(step);
+  announce = announce && slow_down == 1;
   const auto announce_bucket = [this](int parameter) {
     if (const int bucket = tracker_.ParameterReady(parameter); bucket >= 0) {
       strategy_.BucketReady(bucket);
@@ -90,7 +93,8 @@ double Trainer::ComputeShard(BatchLoader& shard, int64_t step, bool announce) {
                                                       ? std::function<void(int)>(announce_bucket)
                                                       : std::function<void(int)>(ignore));
   }
-  SlowDown(clock_.NowNs() - start_ns);
+  const auto compute_ns = static_cast<double>(clock_.NowNs() - start_ns);
+  clock_.SleepNs(static_cast<int64_t>(compute_ns * (slow_down - 1)));
   return loss;
 }
 
@@ -98,10 +102,8 @@ void Trainer::AnnounceRest() {
   for (const int bucket : tracker_.CompleteRest()) strategy_.BucketReady(bucket);
 }
 
-void Trainer::SlowDown(int64_t compute_ns) {
-  const proto::Straggler& straggler = options_.job.straggler();
-  if (straggler.rank() != options_.rank) return;
-  clock_.SleepNs(static_cast<int64_t>(static_cast<double>(compute_ns) * (straggler.factor() - 1)));
+double Trainer::SlowDownOf(int64_t step) {
+  return IsEmulated(options_.job) ? 1 : straggler_.Factor(options_.rank, step);
 }
 
 bool Trainer::SnapshotDue(int64_t step) const {

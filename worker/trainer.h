@@ -16,6 +16,7 @@
 #include "proto/job.pb.h"
 #include "worker/data/batch_loader.h"
 #include "worker/models/model.h"
+#include "worker/straggler.h"
 
 namespace crossover::worker {
 
@@ -65,8 +66,9 @@ class Trainer {
   void AnnounceRest();
   bool SnapshotDue(int64_t step) const;
   Snapshot TakeSnapshot(int64_t step, int64_t start_ns);
-  // The job's straggler takes `factor` times as long for its compute.
-  void SlowDown(int64_t compute_ns);
+  // How many times as long the compute of this step takes here on purpose. An emulated model
+  // waits that out itself, each gradient in its turn.
+  double SlowDownOf(int64_t step);
 
   const Options options_;
   Model& model_;
@@ -74,6 +76,7 @@ class Trainer {
   Timeline& timeline_;
   Clock& clock_;
   BucketTracker tracker_;
+  StragglerSchedule straggler_;
   std::vector<float> sum_;  // of the shards' gradients; empty for one shard
 };
 

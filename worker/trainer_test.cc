@@ -33,7 +33,7 @@ class FakeModel final : public Model {
     clock->Advance(10);
     return mean;
   }
-  EvaluationResult Evaluate(const Dataset&) override { return {}; }
+  std::optional<EvaluationResult> Evaluate(const Dataset&) override { return std::nullopt; }
   std::vector<float> SaveBuffers() override { return {7}; }
   void LoadBuffers(std::span<const float>) override {}
 
@@ -52,7 +52,10 @@ class RecordingStrategy final : public Strategy {
   explicit RecordingStrategy(Model& model) : model_(model) {}
   absl::Status Start() override { return absl::OkStatus(); }
   void BeginStep(int64_t step) override { told.push_back("begin " + std::to_string(step)); }
-  void BucketReady(int bucket) override { told.push_back("bucket " + std::to_string(bucket)); }
+  void BucketReady(int bucket) override {
+    told.push_back("bucket " + std::to_string(bucket));
+    if (clock != nullptr) ready_ns.push_back(clock->NowNs());
+  }
   absl::Status EndStep() override {
     told.push_back("end");
     gradients.push_back(model_.gradients().data[0]);
@@ -63,6 +66,8 @@ class RecordingStrategy final : public Strategy {
 
   std::vector<std::string> told;
   std::vector<float> gradients;
+  std::vector<int64_t> ready_ns;
+  const Clock* clock = nullptr;
   bool fail = false;
 
  private:
@@ -177,6 +182,40 @@ TEST_F(TrainerTest, TheStragglerTakesLonger) {
   job_.mutable_straggler()->set_factor(3);
   ASSERT_TRUE(Run({0}).ok());
   EXPECT_EQ(timeline_.steps()[0].compute_ns, 30);
+}
+
+TEST_F(TrainerTest, AStragglersBucketsAreLate) {
+  job_.mutable_straggler()->set_rank(0);
+  job_.mutable_straggler()->set_factor(3);
+  strategy_.clock = &clock_;
+  ASSERT_TRUE(Run({0}).ok());
+  EXPECT_THAT(strategy_.ready_ns, ElementsAre(30, 30, 60, 60));
+}
+
+TEST_F(TrainerTest, AStragglerInBurstsIsSlowInSomeSteps) {
+  job_.set_steps(200);
+  job_.mutable_straggler()->set_rank(0);
+  job_.mutable_straggler()->set_factor(3);
+  job_.mutable_straggler()->set_burst_steps(4);
+  ASSERT_TRUE(Run({0}).ok());
+  StragglerSchedule schedule(job_);
+  int slow = 0;
+  for (const StepRecord& step : timeline_.steps()) {
+    const double factor = schedule.Factor(0, step.step);
+    EXPECT_EQ(step.compute_ns, factor * 10) << step.step;
+    slow += factor > 1 ? 1 : 0;
+  }
+  EXPECT_GT(slow, 0);
+  EXPECT_LT(slow, 200);
+}
+
+TEST_F(TrainerTest, AnEmulatedModelIsSlowByItself) {
+  job_.set_model(proto::Model::emulated);
+  job_.set_global_batch(8);  // all of the data: an epoch is a step
+  job_.mutable_straggler()->set_rank(0);
+  job_.mutable_straggler()->set_factor(3);
+  ASSERT_TRUE(Run({0}).ok());
+  EXPECT_EQ(timeline_.steps()[0].compute_ns, 10);
 }
 
 TEST_F(TrainerTest, KeepsSnapshotsExceptOfTheLastStep) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/bucket_plan.h"
+#include "core/emulation.h"
 #include "core/job.h"
 #include "core/status.h"
 #include "core/strategy_traits.h"
@@ -30,6 +31,12 @@ std::vector<int> ShardsOf(const proto::Job& job, int rank) {
   std::vector<int> all(job.workers());
   for (int i = 0; i < job.workers(); ++i) all[i] = i;
   return all;
+}
+
+// An emulated model takes blank samples, as many as MakeStepPlan counts.
+absl::StatusOr<TrainTest> DataOf(const proto::Job& job) {
+  if (IsEmulated(job)) return BlankData(job.global_batch());
+  return ReadData(job.data());
 }
 
 // The rendezvous may be another program's: what it says must fit our job.
@@ -141,11 +148,12 @@ absl::Status Worker::Join() {
 absl::Status Worker::Train() {
   const proto::Job& job = options_.job;
   rendezvous_->SetStatus(-1, "load", 0, 0);
-  ASSIGN_OR_RETURN(const TrainTest data, ReadData(job.data()));
+  ASSIGN_OR_RETURN(const TrainTest data, DataOf(job));
   ASSIGN_OR_RETURN(const StepPlan plan, MakeStepPlan(job, data.train.size()));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, MakeModel(job, data.train.shape));
-  const BucketPlan buckets =
-      MakeBucketPlan(model->layout(), job.buckets().first_bytes(), job.buckets().bytes());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Model> model,
+                   MakeModel(job, data.train.shape, options_.rank, clock_));
+  const BucketSizes sizes = ScaledBucketSizes(job);
+  const BucketPlan buckets = MakeBucketPlan(model->layout(), sizes.first_bytes, sizes.bytes);
   RETURN_IF_ERROR(aborted());
   options_.log(absl::StrCat("loaded ", data.train.size(), " training samples; ",
                             model->layout().length,
@@ -201,7 +209,7 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
                    .buckets = buckets,
                    .rank = options_.rank,
                    .shards = shards,
-                   .keep_snapshots = options_.rank == 0,
+                   .keep_snapshots = options_.rank == 0 && !IsEmulated(job),
                    .after_step =
                        [&](int64_t step, int64_t samples, double loss) {
                          samples_done += samples;
@@ -238,7 +246,9 @@ absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, c
     ASSIGN_OR_RETURN(evaluations, EvaluateAll(options_.job, plan, trained.training,
                                               trained.finished_ns - trained.training.start_ns, test,
                                               model, [this] { return aborted(); }));
-    options_.log(absl::StrFormat("test accuracy %.2f%%", 100 * evaluations.back().accuracy()));
+    options_.log(evaluations.empty() ? "an emulated model has no accuracy"
+                                     : absl::StrFormat("test accuracy %.2f%%",
+                                                       100 * evaluations.back().accuracy()));
   }
   if (!options_.parameters_path.empty()) {
     RETURN_IF_ERROR(WriteParameters(model.parameters().host(), options_.parameters_path));

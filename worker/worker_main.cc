@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/clock.h"
+#include "core/emulation.h"
 #include "core/flag_parser.h"
 #include "core/job.h"
 #include "core/status.h"
@@ -47,10 +48,17 @@ FlagSet MakeFlags(Arguments& arguments) {
   return flags;
 }
 
-absl::Status Describe(const proto::Job& job) {
+absl::StatusOr<int64_t> Parameters(const proto::Job& job, Clock& clock) {
+  // Without the buffers: a profile may be of a model that is larger than this machine.
+  if (IsEmulated(job)) return EmulatedLayout(ScaledLayers(job.emulated())).length;
   ASSIGN_OR_RETURN(const DataSummary data, SummarizeData(job.data()));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, MakeModel(job, data.shape));
-  std::printf("%lld\n", static_cast<long long>(model->layout().length));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, MakeModel(job, data.shape, 0, clock));
+  return model->layout().length;
+}
+
+absl::Status Describe(const proto::Job& job, Clock& clock) {
+  ASSIGN_OR_RETURN(const int64_t parameters, Parameters(job, clock));
+  std::printf("%lld\n", static_cast<long long>(parameters));
   return absl::OkStatus();
 }
 
@@ -85,7 +93,8 @@ absl::StatusOr<WorkerOptions> MakeOptions(const Arguments& arguments, const prot
 absl::StatusOr<process::MemberRun> Prepare(const Arguments& arguments, const proto::Job& job,
                                            Clock& clock) {
   if (arguments.describe) {
-    return process::MemberRun{[] { return std::string("worker"); }, [job] { return Describe(job); },
+    return process::MemberRun{[] { return std::string("worker"); },
+                              [job, &clock] { return Describe(job, clock); },
                               [](const absl::Status&) { return false; }};
   }
   ASSIGN_OR_RETURN(const WorkerOptions options, MakeOptions(arguments, job));

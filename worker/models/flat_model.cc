@@ -4,35 +4,20 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "core/check.h"
+#include "worker/models/aligned_floats.h"
 
 namespace crossover::worker {
 namespace {
 
-constexpr size_t kAlignmentBytes = 64;
 // Evaluation's activations of resnet18 take about 1 MB a sample.
 constexpr int64_t kEvaluationBatch = 250;
 
 using VariableList = std::vector<torch::autograd::Variable>;
-
-struct FreeDeleter {
-  void operator()(float* p) const { std::free(p); }
-};
-using AlignedFloats = std::unique_ptr<float[], FreeDeleter>;
-
-AlignedFloats MakeZeros(int64_t length) {
-  const size_t bytes = length * sizeof(float);
-  // aligned_alloc wants a multiple of the alignment; one more line also for nothing.
-  const size_t rounded = (bytes / kAlignmentBytes + 1) * kAlignmentBytes;
-  auto* data = static_cast<float*>(std::aligned_alloc(kAlignmentBytes, rounded));
-  CROSSOVER_CHECK(data != nullptr, "memory for the model's parameters");
-  std::fill_n(data, rounded / sizeof(float), 0.0f);
-  return AlignedFloats(data);
-}
 
 // LibTorch's tensors over memory of ours; it is not written through inputs.
 torch::Tensor ImagesTensor(const Batch& batch, const DataShape& shape) {
@@ -78,7 +63,7 @@ class FlatModel final : public Model {
     return loss.item<double>();
   }
 
-  EvaluationResult Evaluate(const Dataset& dataset) override {
+  std::optional<EvaluationResult> Evaluate(const Dataset& dataset) override {
     CROSSOVER_CHECK(dataset.size() > 0, "an accuracy needs samples");
     const torch::NoGradGuard no_gradients;
     classifier_->eval();
@@ -99,7 +84,8 @@ class FlatModel final : public Model {
     }
     classifier_->train();
     const auto size = static_cast<double>(dataset.size());
-    return {.accuracy = static_cast<double>(correct) / size, .loss = loss_sum / size};
+    return EvaluationResult{.accuracy = static_cast<double>(correct) / size,
+                            .loss = loss_sum / size};
   }
 
   std::vector<float> SaveBuffers() override {

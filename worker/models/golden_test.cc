@@ -45,7 +45,8 @@ TEST(GoldenTest, SamplerIsDistributedSampler) {
 
 TEST(GoldenTest, MlpLossAndGradient) {
   const DataShape shape = {.channels = 1, .height = 28, .width = 28, .classes = 10};
-  const auto made = MakeModel(proto::Job(), shape);
+  SystemClock clock;
+  const auto made = MakeModel(proto::Job(), shape, 0, clock);
   ASSERT_TRUE(made.ok()) << made.status();
   Model& model = **made;
   const std::span<float> parameters = model.parameters().host();

@@ -1,5 +1,6 @@
 // What is trained. Behind this interface lies LibTorch (its header takes 20 s a
-// translation unit, so it appears in worker/models/*.cc alone).
+// translation unit, so it appears in worker/models/*.cc alone), or a layer profile that is waited
+// out (emulated_model.h).
 //
 // Parameters and gradients live in one flat fp32 buffer each, 64-byte aligned;
 // the model's tensors are views of them.
@@ -9,11 +10,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/clock.h"
 #include "core/device_span.h"
 #include "core/flat_layout.h"
 #include "proto/job.pb.h"
@@ -40,8 +43,9 @@ class Model {
   // took no part is not announced. Returns the loss before weighting.
   virtual double ForwardBackward(const Batch& batch, double weight,
                                  const std::function<void(int)>& ready) = 0;
-  // Of the model as it stands, in evaluation mode, in batches.
-  virtual EvaluationResult Evaluate(const Dataset& dataset) = 0;
+  // Of the model as it stands, in evaluation mode, in batches; none of a model that learns
+  // nothing.
+  virtual std::optional<EvaluationResult> Evaluate(const Dataset& dataset) = 0;
   // Values that are neither trained nor synchronised (batch-norm's running mean
   // and variance), copied out and in, so that a snapshot is complete.
   virtual std::vector<float> SaveBuffers() = 0;
@@ -49,8 +53,10 @@ class Model {
 };
 
 // Builds the job's model for the data's shape, its initial parameters drawn from
-// the job's seed. Threads of the arithmetic library: one.
-absl::StatusOr<std::unique_ptr<Model>> MakeModel(const proto::Job& job, const DataShape& shape);
+// the job's seed. Threads of the arithmetic library: one. An emulated model waits on `clock`,
+// which outlives it, as the worker of this rank would compute.
+absl::StatusOr<std::unique_ptr<Model>> MakeModel(const proto::Job& job, const DataShape& shape,
+                                                 int rank, Clock& clock);
 
 // PyTorch's order of an epoch: torch.randperm(n) with a generator seeded by seed + epoch.
 std::vector<int64_t> EpochPermutation(int64_t n, uint64_t seed, int64_t epoch);

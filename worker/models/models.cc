@@ -1,3 +1,5 @@
+#include "core/emulation.h"
+#include "worker/models/emulated_model.h"
 #include "worker/models/factories.h"
 #include "worker/models/model.h"
 #include "worker/models/torch_setup.h"
@@ -10,7 +12,8 @@ struct Entry {
   absl::StatusOr<std::unique_ptr<Model>> (*make)(const DataShape& shape);
 };
 
-// A new model is a file with its factory, a name in job.proto and a line here.
+// A new model is a file with its factory, a name in job.proto and a line here. (`emulated`
+// computes nothing and takes no shape: MakeModel asks for it first.)
 constexpr Entry kModels[] = {
     {proto::Model::mlp, MakeMlp},
     {proto::Model::lenet, MakeLenet},
@@ -19,7 +22,9 @@ constexpr Entry kModels[] = {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Model>> MakeModel(const proto::Job& job, const DataShape& shape) {
+absl::StatusOr<std::unique_ptr<Model>> MakeModel(const proto::Job& job, const DataShape& shape,
+                                                 int rank, Clock& clock) {
+  if (IsEmulated(job)) return MakeEmulatedModel(job, rank, clock);
   for (const Entry& entry : kModels) {
     if (entry.name != job.model()) continue;
     SetUpTorch(job.seed());

@@ -29,7 +29,8 @@ std::unique_ptr<Model> Make(proto::Model::Name name, const DataShape& shape, uin
   proto::Job job;
   job.set_model(name);
   job.set_seed(seed);
-  auto model = MakeModel(job, shape);
+  static SystemClock clock;
+  auto model = MakeModel(job, shape, 0, clock);
   EXPECT_TRUE(model.ok()) << model.status();
   return std::move(model).value();
 }
@@ -220,7 +221,7 @@ TEST(MlpTest, EvaluatesAccuracyAndLossOverUnevenBatches) {
   Zero(model->parameters());
   model->parameters().host()[3] = 1;  // the bias of class 3: the answer to every image
   // 601 samples: three evaluation batches, the last one of 101.
-  const EvaluationResult result = model->Evaluate(PatternDataset(kGray28, 601));
+  const EvaluationResult result = *model->Evaluate(PatternDataset(kGray28, 601));
   EXPECT_DOUBLE_EQ(result.accuracy, 60.0 / 601);
   const double log_sum = std::log(9 + std::exp(1.0));
   EXPECT_NEAR(result.loss, log_sum - 60.0 / 601, 1e-5);
@@ -277,7 +278,7 @@ TEST_P(ConvolutionTest, TrainsAndEvaluates) {
   const Batch batch = PatternBatch(*shape, 4);
   const double before = Train(*model, batch, 0.05, 1);
   EXPECT_LT(Train(*model, batch, 0.05, 8), before);
-  const EvaluationResult result = model->Evaluate(PatternDataset(*shape, 5));
+  const EvaluationResult result = *model->Evaluate(PatternDataset(*shape, 5));
   EXPECT_GE(result.accuracy, 0);
   EXPECT_LE(result.accuracy, 1);
   EXPECT_TRUE(std::isfinite(result.loss));
@@ -314,9 +315,10 @@ TEST(LenetTest, SizesAreThePapers) {
 TEST(LenetTest, OtherSizesAreRefused) {
   proto::Job job;
   job.set_model(proto::Model::lenet);
+  SystemClock clock;
   for (const DataShape& shape :
        {DataShape{.height = 20, .width = 20}, DataShape{.height = 28, .width = 32}}) {
-    const auto model = MakeModel(job, shape);
+    const auto model = MakeModel(job, shape, 0, clock);
     EXPECT_EQ(model.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(model.status().message()),
                 HasSubstr("lenet takes images of 28x28 or 32x32; the data's are "));
@@ -331,7 +333,8 @@ TEST(Resnet18Test, SizeIsTheOneKnownForSmallImages) {
 TEST(Resnet18Test, TinyImagesAreRefused) {
   proto::Job job;
   job.set_model(proto::Model::resnet18);
-  const auto model = MakeModel(job, {.height = 8, .width = 8});
+  SystemClock clock;
+  const auto model = MakeModel(job, {.height = 8, .width = 8}, 0, clock);
   EXPECT_THAT(std::string(model.status().message()),
               HasSubstr("16x16 and more; the data's are 8x8"));
 }
@@ -347,10 +350,10 @@ TEST(Resnet18Test, BuffersMakeASnapshotComplete) {
   EXPECT_NE(buffers, initial);
   std::ranges::copy(trained->parameters().host(), fresh->parameters().data);
   const Dataset dataset = PatternDataset(kGray28, 4);
-  EXPECT_NE(fresh->Evaluate(dataset).loss, trained->Evaluate(dataset).loss);
+  EXPECT_NE(fresh->Evaluate(dataset)->loss, trained->Evaluate(dataset)->loss);
   fresh->LoadBuffers(buffers);
   EXPECT_EQ(fresh->SaveBuffers(), buffers);
-  EXPECT_EQ(fresh->Evaluate(dataset).loss, trained->Evaluate(dataset).loss);
+  EXPECT_EQ(fresh->Evaluate(dataset)->loss, trained->Evaluate(dataset)->loss);
   EXPECT_DEATH(fresh->LoadBuffers(std::span(buffers).first(10)), "buffers that this model saved");
 }
 
