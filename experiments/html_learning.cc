@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,11 @@ namespace crossover::experiments {
 
 std::string LearningSection(const Study& study) {
   const std::vector<const StrategySummary*> strategies = Succeeded(study);
-  if (strategies.empty()) return "";
+  // An emulated model learns nothing.
+  const bool learns =
+      std::any_of(strategies.begin(), strategies.end(),
+                  [](const StrategySummary* s) { return Summarize(*s, TestAccuracy).has_value(); });
+  if (!learns) return "";
   return absl::StrCat(
       Note(absl::StrCat("The target is a test accuracy of ",
                         FormatAccuracy(strategies[0]->runs[0]->target_accuracy),

@@ -6,6 +6,7 @@
 #include "experiments/html_element.h"
 #include "experiments/html_sections.h"
 #include "experiments/html_style.h"
+#include "experiments/report_tables.h"
 #include "experiments/summary.h"
 
 namespace crossover::experiments {
@@ -24,11 +25,14 @@ std::string Evidence(const Study& study) {
   std::string out = absl::StrCat(ok, " of ", runs.size(), " runs succeeded; ",
                                  study.strategies.size(), " strategies, repetitions interleaved; ");
   if (most > 1) absl::StrAppend(&out, "in brackets: ", DescribeSpread(most), "; ");
-  return absl::StrCat(out, run.environment.cores, " cores, ",
-                      run.network.shaping.empty()
-                          ? (run.network.loopback ? "unshaped loopback" : "unshaped network")
-                          : run.network.shaping,
-                      "; ", run.start_time);
+  absl::StrAppend(&out, run.environment.cores, " cores, ", DescribeNetwork(run), "; ",
+                  run.start_time);
+  if (run.scales.time != 1 || run.scales.bytes != 1) {
+    absl::StrAppend(&out, ". Emulated ", FormatNumber(run.scales.time), " times slower with ",
+                    FormatNumber(run.scales.bytes),
+                    " times fewer bytes; every figure is scaled back");
+  }
+  return out;
 }
 
 void AppendStudy(const Study& study, int number, std::string& out) {

@@ -130,6 +130,32 @@ TEST(ReportHtmlTest, NothingOrOnlyFailures) {
   EXPECT_THAT(page, HasSubstr("<td>failed: no such host</td>"));
 }
 
+TEST(ReportHtmlTest, SaysWhatTheNetworkWasAndThatFiguresWereScaledBack) {
+  std::vector<RunResult> results = MadeUpComparison(2);
+  for (RunResult& run : results) {
+    run.nodes = run.workers + run.servers;
+    run.network.loopback = false;
+    run.network.kind = "lab: kernel qdiscs";
+    run.network.shaping = "1gbit,0.5ms";
+    run.network.placement = "dedicated";
+    run.network.probe = {{"worker0", 117.1e6, 116.9e6, 117.5e6, 1040}};
+    run.scales = {4, 10};
+    run.loss_curve.clear();
+    run.accuracy_curve.clear();
+    run.test_accuracy.reset();
+  }
+  const std::string page = ReportHtml(results);
+  for (const char* part :
+       {"lab: kernel qdiscs, 1gbit,0.5ms, cubic, servers dedicated", "Emulated 4.00 times slower",
+        "In nodes, servers&#39; own included: ps_sync 6", "The network before the runs",
+        "<td>117</td><td>117</td><td>118</td><td>1,040</td>"}) {
+    EXPECT_TRUE(page.find(part) != std::string::npos) << part;
+  }
+  // An emulated model learns nothing.
+  EXPECT_TRUE(page.find("s1-learning") == std::string::npos);
+  EXPECT_TRUE(page.find("s1-curves") == std::string::npos);
+}
+
 TEST(ReportHtmlTest, FiguresThatAreNotThereDoNoHarm) {
   RunResult run;
   run.strategy = "single";

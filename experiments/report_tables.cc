@@ -261,6 +261,20 @@ std::vector<Table> ProcessTables(const Study& study) {
   return tables;
 }
 
+std::string DescribeNetwork(const RunResult& run) {
+  const Network& network = run.network;
+  std::string out = !network.kind.empty() ? network.kind
+                    : network.loopback    ? "loopback"
+                                          : "network";
+  absl::StrAppend(&out, ", ", network.shaping.empty() ? "unshaped" : network.shaping);
+  const std::string& control = network.congestion_control.empty()
+                                   ? run.environment.congestion_control
+                                   : network.congestion_control;
+  if (!control.empty()) absl::StrAppend(&out, ", ", control);
+  if (!network.placement.empty()) absl::StrAppend(&out, ", servers ", network.placement);
+  return out;
+}
+
 Table EnvironmentTable(const Study& study) {
   const std::vector<const RunResult*> runs = study.all();
   const RunResult& run = *runs[0];
@@ -274,10 +288,7 @@ Table EnvironmentTable(const Study& study) {
   add("Memory", FormatBytes(static_cast<double>(e.memory_bytes)));
   add("Host", known(e.hostname));
   add("Kernel", known(e.kernel));
-  add("Network",
-      absl::StrCat(known(run.network.interface), run.network.loopback ? " (loopback)" : "", ", ",
-                   run.network.shaping.empty() ? "unshaped" : run.network.shaping, ", ",
-                   known(e.congestion_control)));
+  add("Network", absl::StrCat(known(run.network.interface), "; ", DescribeNetwork(run)));
   add("Commit", absl::StrCat(known(e.git_commit), e.git_dirty ? " with local changes" : ""));
   add("Compiler", known(e.compiler));
   add("BLAS", known(e.blas_library));

@@ -29,6 +29,9 @@ std::vector<Table> StrategyTables(const Study& study);
 // One row for each worker and server of each strategy's typical run.
 std::vector<Table> ProcessTables(const Study& study);
 
+// "lab: kernel qdiscs, 1gbit, cubic": what the run's messages went over, in a few words.
+std::string DescribeNetwork(const RunResult& run);
+
 // Machine, network, build and versions of the study's first run; differences between
 // its runs are named.
 Table EnvironmentTable(const Study& study);
