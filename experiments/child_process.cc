@@ -40,8 +40,14 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
+struct Standard {
+  int input;
+  int output;
+  int error;
+};
+
 // In the child, between fork and exec: async-signal-safe calls alone. Does not return.
-[[noreturn]] void BecomeProgram(char* const* arguments, char* const* environment, int log_fd,
+[[noreturn]] void BecomeProgram(char* const* arguments, char* const* environment, Standard fds,
                                 int error_fd, pid_t launcher) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -50,10 +56,10 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
-  const int null_fd = open("/dev/null", O_RDONLY);
-  dup2(null_fd, STDIN_FILENO);
-  dup2(log_fd, STDOUT_FILENO);
-  dup2(log_fd, STDERR_FILENO);
+  const int input_fd = fds.input >= 0 ? fds.input : open("/dev/null", O_RDONLY);
+  dup2(input_fd, STDIN_FILENO);
+  dup2(fds.output, STDOUT_FILENO);
+  dup2(fds.error, STDERR_FILENO);
   execve(arguments[0], arguments, environment);
   const int error = errno;
   [[maybe_unused]] const ssize_t written = write(error_fd, &error, sizeof error);
@@ -63,6 +69,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 }  // namespace
 
 std::string ExitStatus::Describe() const {
+  if (!unknown.empty()) return unknown;
   if (signal != 0) {
     return absl::StrCat("was killed by signal ", signal, " (", strsignal(signal), ")");
   }
@@ -78,15 +85,17 @@ absl::StatusOr<ChildProcess> ChildProcess::Start(const ChildOptions& options) {
 }
 
 absl::StatusOr<ChildProcess> ChildProcess::StartHere(const ChildOptions& options) {
-  const int log_fd = open(options.log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (log_fd < 0) {
+  const bool has_log = !options.log_path.empty() || options.output_fd < 0;
+  const int log_fd =
+      has_log ? open(options.log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
+  if (has_log && log_fd < 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write the log ", options.log_path));
   }
   // Carries exec's error; closed without a word by a successful exec.
   int error_pipe[2];
   if (pipe2(error_pipe, O_CLOEXEC) != 0) {
     const int error = errno;
-    close(log_fd);
+    if (has_log) close(log_fd);
     return absl::ErrnoToStatus(error, "cannot make a pipe");
   }
   std::vector<std::string> arguments = options.arguments;
@@ -96,11 +105,14 @@ absl::StatusOr<ChildProcess> ChildProcess::StartHere(const ChildOptions& options
   const pid_t launcher = getpid();
   const pid_t pid = fork();
   if (pid == 0) {
-    BecomeProgram(argument_pointers.data(), environment_pointers.data(), log_fd, error_pipe[1],
+    const Standard fds = {.input = options.input_fd,
+                          .output = options.output_fd >= 0 ? options.output_fd : log_fd,
+                          .error = has_log ? log_fd : options.output_fd};
+    BecomeProgram(argument_pointers.data(), environment_pointers.data(), fds, error_pipe[1],
                   launcher);
   }
   const int fork_error = errno;
-  close(log_fd);
+  if (has_log) close(log_fd);
   close(error_pipe[1]);
   int exec_error = 0;
   const bool failed = pid > 0 && read(error_pipe[0], &exec_error, sizeof exec_error) > 0;

@@ -17,17 +17,23 @@ namespace crossover::experiments {
 
 struct ChildOptions {
   std::vector<std::string> arguments;  // the binary's path first
-  std::string log_path;                // standard output and error; made anew
-  std::string network_namespace;       // of the network lab, in which it runs; "" is ours
+  std::string log_path = {};           // standard output and error; made anew
+  // Borrowed; -1: none. Standard input (else /dev/null), and standard output in place of the
+  // log, which then takes standard error, or, where it is "", goes the same way.
+  int input_fd = -1;
+  int output_fd = -1;
+  std::string network_namespace = {};  // of the network lab, in which it runs; "" is ours
   // Set in the child on top of the launcher's own environment.
-  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::pair<std::string, std::string>> environment = {};
 };
 
 // How a process ended.
 struct ExitStatus {
   int code = 0;    // meaningful if signal == 0
   int signal = 0;  // that killed it, or 0
-  bool ok() const { return code == 0 && signal == 0; }
+  // Of a process on another host: why its end is not known ("" if it is).
+  std::string unknown = {};
+  bool ok() const { return code == 0 && signal == 0 && unknown.empty(); }
   std::string Describe() const;  // "exited with code 1", "was killed by signal 9 (Killed)"
 };
 

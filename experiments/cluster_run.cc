@@ -10,6 +10,7 @@
 #include "core/job.h"
 #include "core/status.h"
 #include "experiments/child_process.h"
+#include "experiments/run_hosts.h"
 #include "net/address.h"
 #include "net/identity.h"
 #include "os/files.h"
@@ -23,16 +24,24 @@ constexpr int64_t kNsPerS = 1'000'000'000;
 struct Process {
   net::Role role;
   int rank;
-  std::string report_path;
   std::string log_path;
-  ChildProcess child;
+  std::unique_ptr<StartedProcess> process;
 };
+
+// Of the files that a process writes; the same names on its host and here.
+std::string Stem(net::Role role, int rank) { return absl::StrCat(net::RoleName(role), "-", rank); }
+std::string ReportName(net::Role role, int rank) { return Stem(role, rank) + ".report"; }
+std::string ParametersName(int rank) { return absl::StrCat("parameters-", rank, ".f32"); }
 
 // The processes of one run and what is known of their end.
 class Cluster {
  public:
   Cluster(const ClusterOptions& options, SignalWaiter& signals, const Clock& clock)
-      : options_(options), signals_(signals), clock_(clock) {}
+      : options_(options),
+        signals_(signals),
+        clock_(clock),
+        this_machine_(options.worker_binary, options.server_binary),
+        hosts_(options.hosts == nullptr ? this_machine_ : *options.hosts) {}
 
   absl::StatusOr<std::vector<proto::ProcessReport>> Run() {
     absl::Status status = Start();
@@ -44,8 +53,10 @@ class Cluster {
     }
     rendezvous_.reset();
     unlink(token_path_.c_str());
+    if (status.ok()) status = CollectFiles();
+    hosts_.End();
     RETURN_IF_ERROR(status);
-    return CollectReports();
+    return ReadReports();
   }
 
  private:
@@ -62,6 +73,7 @@ class Cluster {
     RETURN_IF_ERROR(os::WriteFile(options_.directory + "/job.textproto", PrintJob(options_.job)));
     token_path_ = options_.directory + "/token";
     RETURN_IF_ERROR(os::WriteFile(token_path_, rendezvous.identity.token + "\n", 0600));
+    RETURN_IF_ERROR(hosts_.Begin(options_.directory));
     ASSIGN_OR_RETURN(rendezvous_, net::RendezvousServer::Start(rendezvous, clock_));
     for (int rank = 0; rank < rendezvous.workers; ++rank) {
       RETURN_IF_ERROR(StartProcess(net::Role::kWorker, rank));
@@ -71,38 +83,37 @@ class Cluster {
     }
     if (options_.on_started) {
       std::vector<int> pids;
-      for (const Process& process : processes_) pids.push_back(process.child.pid());
+      for (const Process& process : processes_) pids.push_back(process.process->pid());
       options_.on_started(pids);
     }
     return absl::OkStatus();
   }
 
   absl::Status StartProcess(net::Role role, int rank) {
-    const std::string stem = absl::StrCat(options_.directory, "/", net::RoleName(role), "-", rank);
-    ChildOptions child;
     const Site& site = options_.sites.Of(role, rank);
-    child.log_path = stem + ".log";
-    child.network_namespace = site.network_namespace;
+    const RunPaths there = hosts_.PathsAt(site);
+    ChildOptions child;
+    child.log_path = absl::StrCat(options_.directory, "/", Stem(role, rank), ".log");
     child.arguments = {
-        role == net::Role::kWorker ? options_.worker_binary : options_.server_binary,
+        role == net::Role::kWorker ? there.worker_binary : there.server_binary,
         absl::StrCat("--rank=", rank),
         absl::StrCat("--rendezvous=", rendezvous_->address()),
         absl::StrCat("--listen=", net::FormatHostPort({site.address, 0})),
-        absl::StrCat("--job=", options_.directory, "/job.textproto"),
-        absl::StrCat("--token_file=", token_path_),
-        absl::StrCat("--report=", stem, ".report"),
+        absl::StrCat("--job=", there.directory, "/job.textproto"),
+        absl::StrCat("--token_file=", there.directory, "/token"),
+        absl::StrCat("--report=", there.directory, "/", ReportName(role, rank)),
     };
     if (role == net::Role::kWorker) {
       child.arguments.push_back("--rendezvous_host=launcher");
       if (options_.save_parameters) {
         child.arguments.push_back(
-            absl::StrCat("--save_parameters=", options_.directory, "/parameters-", rank, ".f32"));
+            absl::StrCat("--save_parameters=", there.directory, "/", ParametersName(rank)));
       }
     }
     // Before LibTorch is loaded: one thread a worker, and no spinning while it waits.
     child.environment = {{"OMP_NUM_THREADS", "1"}, {"OMP_WAIT_POLICY", "PASSIVE"}};
-    ASSIGN_OR_RETURN(ChildProcess started, ChildProcess::Start(child));
-    processes_.push_back({role, rank, stem + ".report", child.log_path, std::move(started)});
+    ASSIGN_OR_RETURN(std::unique_ptr<StartedProcess> started, hosts_.Start(site, child));
+    processes_.push_back({role, rank, child.log_path, std::move(started)});
     return absl::OkStatus();
   }
 
@@ -112,7 +123,7 @@ class Cluster {
     while (true) {
       bool running = false;
       for (Process& process : processes_) {
-        const std::optional<ExitStatus> ended = process.child.Poll();
+        const std::optional<ExitStatus> ended = process.process->Poll();
         if (!ended.has_value()) {
           running = true;
         } else if (!ended->ok()) {
@@ -153,11 +164,11 @@ class Cluster {
     if (rendezvous_ != nullptr) rendezvous_->Abort(std::string(why.message()));
     const double quarter_s = options_.job.deadlines().loss_s() / 4;
     WaitForEnds(quarter_s);
-    for (Process& process : processes_) process.child.Signal(SIGTERM);
+    for (Process& process : processes_) process.process->Signal(SIGTERM);
     // A process that was stopped acts on SIGTERM only once it goes on.
-    for (Process& process : processes_) process.child.Signal(SIGCONT);
+    for (Process& process : processes_) process.process->Signal(SIGCONT);
     WaitForEnds(quarter_s);
-    for (Process& process : processes_) process.child.Signal(SIGKILL);
+    for (Process& process : processes_) process.process->Signal(SIGKILL);
     while (AnyRunning()) signals_.Wait(0.05);
   }
 
@@ -168,7 +179,7 @@ class Cluster {
 
   bool AnyRunning() {
     for (Process& process : processes_) {
-      if (!process.child.Poll().has_value()) return true;
+      if (!process.process->Poll().has_value()) return true;
     }
     return false;
   }
@@ -180,7 +191,7 @@ class Cluster {
     if (seen.ok()) return status;
     std::string message(seen.message());
     for (Process& process : processes_) {
-      const std::optional<ExitStatus> ended = process.child.Poll();
+      const std::optional<ExitStatus> ended = process.process->Poll();
       if (!ended.has_value() || ended->signal == 0) continue;
       absl::StrAppend(&message, " (the process of ", net::ProcessName(process.role, process.rank),
                       " ", ended->Describe(), ")");
@@ -188,13 +199,25 @@ class Cluster {
     return absl::Status(seen.code(), message);
   }
 
-  absl::StatusOr<std::vector<proto::ProcessReport>> CollectReports() {
+  absl::Status CollectFiles() {
+    for (const Process& process : processes_) {
+      const Site& site = options_.sites.Of(process.role, process.rank);
+      RETURN_IF_ERROR(hosts_.Collect(site, ReportName(process.role, process.rank)));
+      if (!options_.save_parameters || process.role != net::Role::kWorker) continue;
+      RETURN_IF_ERROR(hosts_.Collect(site, ParametersName(process.rank)));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<proto::ProcessReport>> ReadReports() {
     std::vector<proto::ProcessReport> reports;
     for (const Process& process : processes_) {
-      ASSIGN_OR_RETURN(const std::string bytes, os::ReadFile(process.report_path));
+      const std::string path =
+          absl::StrCat(options_.directory, "/", ReportName(process.role, process.rank));
+      ASSIGN_OR_RETURN(const std::string bytes, os::ReadFile(path));
       proto::ProcessReport report;
       if (!report.ParseFromString(bytes)) {
-        return absl::DataLossError(absl::StrCat(process.report_path, ": not a process report"));
+        return absl::DataLossError(absl::StrCat(path, ": not a process report"));
       }
       reports.push_back(std::move(report));
     }
@@ -204,6 +227,8 @@ class Cluster {
   const ClusterOptions& options_;
   SignalWaiter& signals_;
   const Clock& clock_;
+  LocalHost this_machine_;
+  RunHosts& hosts_;
   std::string token_path_;
   std::unique_ptr<net::RendezvousServer> rendezvous_;
   std::vector<Process> processes_;

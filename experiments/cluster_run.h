@@ -1,4 +1,4 @@
-// One run of a job: starts its servers and workers on this machine, watches over
+// One run of a job: starts its servers and workers, watches over
 // them, and collects what they measured. Whatever the end, everything it started
 // has ended when it returns.
 #ifndef CROSSOVER_EXPERIMENTS_CLUSTER_RUN_H_
@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/clock.h"
+#include "experiments/run_hosts.h"
 #include "experiments/signal_waiter.h"
 #include "experiments/site.h"
 #include "net/rendezvous_server.h"
@@ -27,6 +28,8 @@ struct ClusterOptions {
   std::string server_binary;
   // Where the launcher's rendezvous and every process listen.
   Sites sites;
+  // Where they are started; null: on this machine. Borrowed.
+  RunHosts* hosts = nullptr;
   // Every worker writes its final parameters to DIRECTORY/parameters-RANK.f32.
   bool save_parameters = false;
   // Called about twice a second with every process's state.

@@ -16,6 +16,7 @@ struct Site {
   std::string node;                   // what reports call it: "worker0"; "" is this machine
   std::string address = "127.0.0.1";  // on which a process there listens
   std::string network_namespace;      // in which it runs; "" is the launcher's own
+  int host = -1;                      // of several RunHosts; -1: the launcher's machine
 };
 
 struct Sites {

@@ -23,6 +23,8 @@ std::string ResolveUserPath(const std::string& path) {
 
 std::string SourceTree() { return Variable("BUILD_WORKSPACE_DIRECTORY"); }
 
+std::string SshConnection() { return Variable("SSH_CONNECTION"); }
+
 std::string BlasOverrides() {
   std::string overrides;
   for (const char* name : {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"}) {

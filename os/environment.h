@@ -19,6 +19,10 @@ std::string SourceTree();
 // for the record; "" if there are none.
 std::string BlasOverrides();
 
+// The connection that sshd started this program for: "CLIENT PORT SERVER PORT" with the
+// addresses of both ends; "" if there is none.
+std::string SshConnection();
+
 }  // namespace crossover::os
 
 #endif  // CROSSOVER_OS_ENVIRONMENT_H_

@@ -1,5 +1,6 @@
 #include "os/wall_time.h"
 
+#include <chrono>
 #include <ctime>
 
 namespace crossover::os {
@@ -18,5 +19,10 @@ std::string Format(const char* format, std::tm* (*convert)(const std::time_t*, s
 std::string IsoTime() { return Format("%Y-%m-%dT%H:%M:%SZ", gmtime_r); }
 
 std::string FolderTime() { return Format("%Y%m%d-%H%M%S", localtime_r); }
+
+int64_t WallTimeNs() {
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since_1970).count();
+}
 
 }  // namespace crossover::os
