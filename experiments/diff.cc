@@ -23,14 +23,23 @@ std::optional<uint64_t> SeedOf(const RunResult& run) {
   return job->seed();
 }
 
-std::map<int64_t, double> BySeed(const StrategySummary& strategy, const Figure& figure) {
-  std::map<int64_t, double> values;
+// Runs whose seed is known.
+using RunsBySeed = std::map<int64_t, const RunResult*>;
+
+RunsBySeed SeedsOf(const StrategySummary& strategy) {
+  RunsBySeed runs;
   for (const RunResult* run : strategy.runs) {
     const std::optional<uint64_t> seed = SeedOf(*run);
+    if (seed.has_value()) runs[static_cast<int64_t>(*seed)] = run;
+  }
+  return runs;
+}
+
+std::map<int64_t, double> ValuesBySeed(const RunsBySeed& runs, const Figure& figure) {
+  std::map<int64_t, double> values;
+  for (const auto& [seed, run] : runs) {
     const std::optional<double> value = figure(*run);
-    if (seed.has_value() && value.has_value() && std::isfinite(*value)) {
-      values[static_cast<int64_t>(*seed)] = *value;
-    }
+    if (value.has_value() && std::isfinite(*value)) values[seed] = *value;
   }
   return values;
 }
@@ -41,14 +50,23 @@ std::vector<double> ValuesOf(const StrategySummary& strategy, const Figure& figu
   return values;
 }
 
-// Whether the two sides have the same seeds, so that runs are pairs.
-bool HaveTheSameSeeds(const StrategySummary& a, const StrategySummary& b) {
-  const Figure any = [](const RunResult&) { return std::optional<double>(0); };
-  const std::map<int64_t, double> of_a = BySeed(a, any), of_b = BySeed(b, any);
-  return of_a == of_b && of_a.size() == a.runs.size() && of_b.size() == b.runs.size();
-}
+// One strategy on both sides; its runs are pairs where both have the same seeds.
+struct Sides {
+  const StrategySummary& a;
+  const StrategySummary& b;
+  RunsBySeed seeds_a = SeedsOf(a);
+  RunsBySeed seeds_b = SeedsOf(b);
 
-DiffRow MakeRow(const StrategySummary& a, const StrategySummary& b, int index, bool paired) {
+  bool paired() const {
+    return seeds_a.size() == a.runs.size() && seeds_b.size() == b.runs.size() &&
+           std::equal(seeds_a.begin(), seeds_a.end(), seeds_b.begin(), seeds_b.end(),
+                      [](const auto& x, const auto& y) { return x.first == y.first; });
+  }
+};
+
+DiffRow MakeRow(const Sides& sides, int index) {
+  const StrategySummary& a = sides.a;
+  const StrategySummary& b = sides.b;
   const DiffMetric& metric = DiffMetrics()[index];
   DiffRow row;
   row.strategy = a.strategy;
@@ -57,7 +75,9 @@ DiffRow MakeRow(const StrategySummary& a, const StrategySummary& b, int index, b
   row.b = Summarize(b, metric.figure);
   const PairedDifference apart =
       CompareUnpaired(ValuesOf(b, metric.figure), ValuesOf(a, metric.figure));
-  row.difference = paired ? Compare(BySeed(b, metric.figure), BySeed(a, metric.figure)) : apart;
+  row.difference = sides.paired() ? Compare(ValuesBySeed(sides.seeds_b, metric.figure),
+                                            ValuesBySeed(sides.seeds_a, metric.figure))
+                                  : apart;
   const auto decided = [](const PairedDifference& difference) {
     return difference.comparison == Comparison::kHigher ||
            difference.comparison == Comparison::kLower;
@@ -125,10 +145,10 @@ DiffStudy CompareStudies(const Study& a, const Study& b) {
   for (const StrategySummary& of_a : a.strategies) {
     const StrategySummary* of_b = FindStrategy(b, of_a.strategy);
     if (of_b == nullptr || of_a.runs.empty() || of_b->runs.empty()) continue;
-    const bool paired = HaveTheSameSeeds(of_a, *of_b);
-    if (!paired) unpaired.push_back(of_a.strategy);
+    const Sides sides{of_a, *of_b};
+    if (!sides.paired()) unpaired.push_back(of_a.strategy);
     for (size_t i = 0; i < DiffMetrics().size(); ++i) {
-      DiffRow row = MakeRow(of_a, *of_b, static_cast<int>(i), paired);
+      DiffRow row = MakeRow(sides, static_cast<int>(i));
       if (row.a.has_value() || row.b.has_value()) study.rows.push_back(std::move(row));
     }
   }

@@ -1,7 +1,7 @@
 // Two result folders side by side: what differs between the comparisons, and by how much
 // their figures do. Pure.
 //
-// Runs of one job, strategy and seed are pairs; where seeds differ (or too few agree) the two
+// Runs of one job, strategy and seed are pairs; where the seeds are not all the same, the two
 // sides are compared as they are. An interval of the difference is as everywhere: a bootstrap
 // 95% interval from 6 repetitions on, else the range. A difference exceeds noise where the
 // interval leaves out 0 and, for times with fewer than 6 repetitions, the sides' ranges do not

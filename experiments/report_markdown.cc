@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "experiments/format.h"
 #include "experiments/markdown.h"
+#include "experiments/paired_table.h"
 #include "experiments/prediction_table.h"
 #include "experiments/report_tables.h"
 #include "experiments/summary.h"
@@ -47,6 +48,7 @@ void AppendStudy(const Study& study, std::string& out) {
                     " in brackets where there is more than one.\n\n");
   }
   for (const Table& table : StrategyTables(study)) AppendMarkdown(table, out);
+  if (const std::optional<Table> paired = PairedTable(study)) AppendMarkdown(*paired, out);
   if (const std::optional<Table> tuning = TuningTable(study)) AppendMarkdown(*tuning, out);
   for (const Table& table : PredictionTables(study)) AppendMarkdown(table, out);
   if (const std::string why = WhyNothingIsPredicted(study); !why.empty()) {
