@@ -129,4 +129,13 @@ absl::StatusOr<DataSummary> SummarizeCifar10(const proto::Data& data) {
   return summary;
 }
 
+absl::StatusOr<std::vector<std::string>> Cifar10Files(const proto::Data& data) {
+  ASSIGN_OR_RETURN(const Files opened, OpenFiles(data.path()));
+  std::vector<std::string> files;
+  for (const std::vector<RecordFile>* half : {&opened.train, &opened.test}) {
+    for (const RecordFile& file : *half) files.push_back(file.source->path());
+  }
+  return files;
+}
+
 }  // namespace crossover::worker

@@ -6,6 +6,9 @@
 #ifndef CROSSOVER_WORKER_DATA_CIFAR10_READER_H_
 #define CROSSOVER_WORKER_DATA_CIFAR10_READER_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
 #include "worker/data/dataset.h"
@@ -15,6 +18,7 @@ namespace crossover::worker {
 // As ReadData and SummarizeData; the normalization is left empty.
 absl::StatusOr<TrainTest> ReadCifar10(const proto::Data& data);
 absl::StatusOr<DataSummary> SummarizeCifar10(const proto::Data& data);
+absl::StatusOr<std::vector<std::string>> Cifar10Files(const proto::Data& data);
 
 }  // namespace crossover::worker
 

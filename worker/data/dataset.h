@@ -61,6 +61,9 @@ struct DataSummary {
 };
 absl::StatusOr<DataSummary> SummarizeData(const proto::Data& data);
 
+// The paths of the files that ReadData reads.
+absl::StatusOr<std::vector<std::string>> DataFiles(const proto::Data& data);
+
 }  // namespace crossover::worker
 
 #endif  // CROSSOVER_WORKER_DATA_DATASET_H_

@@ -211,4 +211,14 @@ absl::StatusOr<DataSummary> SummarizeIdx(const proto::Data& data) {
                      .test_samples = read.test.size()};
 }
 
+absl::StatusOr<std::vector<std::string>> IdxFiles(const proto::Data& data) {
+  RETURN_IF_ERROR(CheckDataDirectory(data.path()));
+  std::vector<std::string> files;
+  for (const char* half : {"train", "t10k"}) {
+    ASSIGN_OR_RETURN(files.emplace_back(), FindDataFile(data.path(), IdxNames(half, "images", 3)));
+    ASSIGN_OR_RETURN(files.emplace_back(), FindDataFile(data.path(), IdxNames(half, "labels", 1)));
+  }
+  return files;
+}
+
 }  // namespace crossover::worker

@@ -12,6 +12,9 @@
 #ifndef CROSSOVER_WORKER_DATA_IDX_READER_H_
 #define CROSSOVER_WORKER_DATA_IDX_READER_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
 #include "worker/data/dataset.h"
@@ -21,6 +24,7 @@ namespace crossover::worker {
 // As ReadData and SummarizeData; the normalization is left empty.
 absl::StatusOr<TrainTest> ReadIdx(const proto::Data& data);
 absl::StatusOr<DataSummary> SummarizeIdx(const proto::Data& data);
+absl::StatusOr<std::vector<std::string>> IdxFiles(const proto::Data& data);
 
 }  // namespace crossover::worker
 

@@ -68,4 +68,8 @@ absl::StatusOr<DataSummary> SummarizeData(const proto::Data& data) {
   return summary;
 }
 
+absl::StatusOr<std::vector<std::string>> DataFiles(const proto::Data& data) {
+  return data.format() == proto::Data::cifar10 ? Cifar10Files(data) : IdxFiles(data);
+}
+
 }  // namespace crossover::worker

@@ -44,6 +44,17 @@ TEST(ReadDataTest, SummaryOfFashionMnist) {
   EXPECT_EQ(summary->shape.classes, 10);
 }
 
+TEST(ReadDataTest, NamesTheFilesOfFashionMnist) {
+  const auto files = DataFiles(proto::Data());
+  ASSERT_TRUE(files.ok()) << files.status();
+  ASSERT_EQ(files->size(), 4u);
+  EXPECT_THAT(files->front(), HasSubstr(proto::Data().path() + "/train-images"));
+  EXPECT_THAT(files->back(), HasSubstr("t10k-labels"));
+  proto::Data nowhere;
+  nowhere.set_path("/nowhere");
+  EXPECT_THAT(DataFiles(nowhere).status().message(), HasSubstr("/nowhere"));
+}
+
 TEST(ReadDataTest, ValidationSamplesAreTheLastOfTheTrainingSet) {
   proto::Data job;
   job.set_train_limit(1000);
