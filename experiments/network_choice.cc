@@ -31,11 +31,6 @@ absl::StatusOr<NetworkChoice> ChooseNetwork(const proto::Job& job, bool is_root)
   return choice;
 }
 
-Scales ScalesOf(const proto::Job& job) {
-  if (!IsEmulated(job)) return {};
-  return {.time = job.emulated().time_scale(), .bytes = job.emulated().bytes_scale()};
-}
-
 double EmulatedTrafficBytesPerS(const proto::Job& job, const lab::NetworkSpec& scaled) {
   double compute_s = 0, model_bytes = 0;
   for (const EmulatedLayer& layer : ScaledLayers(job.emulated())) {

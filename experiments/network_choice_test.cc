@@ -62,9 +62,6 @@ TEST(EmulatedTrafficTest, IsBoundByComputeOrByTheLink) {
   job.mutable_emulated()->set_time_scale(10);
   job.mutable_emulated()->set_bytes_scale(4);
   EXPECT_NEAR(EmulatedTrafficBytesPerS(job, fast), 80e6, 1e3);
-  EXPECT_EQ(ScalesOf(job).time, 10);
-  job.set_model(proto::Model::mlp);
-  EXPECT_EQ(ScalesOf(job).time, 1);
 }
 
 TEST(EmulatedTrafficTest, MoreThanThirtyPercentIsRefusedWithTheFix) {
