@@ -1,6 +1,8 @@
 #include "experiments/child_process.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -38,6 +40,39 @@ TEST(ChildProcess, LogsItsOutputAndTellsItsExitCode) {
   EXPECT_EQ(ended.Describe(), "exited with code 3");
   EXPECT_FALSE(ended.ok());
   EXPECT_EQ(ReadFile(LogPath("output.log")), "out 7\nerr\n");
+}
+
+TEST(ChildProcess, ReadsAndWritesWhereItIsTold) {
+  SignalWaiter signals;
+  int input[2];
+  int output[2];
+  ASSERT_EQ(pipe2(input, O_CLOEXEC), 0);
+  ASSERT_EQ(pipe2(output, O_CLOEXEC), 0);
+  const std::vector<std::string> arguments = {"/bin/sh", "-c", "cat; echo err >&2"};
+  auto apart = ChildProcess::Start({.arguments = arguments,
+                                    .log_path = LogPath("apart.log"),
+                                    .input_fd = input[0],
+                                    .output_fd = output[1]});
+  ASSERT_TRUE(apart.ok()) << apart.status();
+  ASSERT_EQ(write(input[1], "in\n", 3), 3);
+  close(input[1]);
+  EXPECT_TRUE(WaitFor(*apart, signals).ok());
+  auto together = ChildProcess::Start({.arguments = arguments, .output_fd = output[1]});
+  ASSERT_TRUE(together.ok()) << together.status();
+  EXPECT_TRUE(WaitFor(*together, signals).ok());
+  char text[16] = {};
+  EXPECT_GT(read(output[0], text, sizeof text - 1), 0);
+  EXPECT_STREQ(text, "in\nerr\n");
+  EXPECT_EQ(ReadFile(LogPath("apart.log")), "err\n");
+  for (const int fd : {input[0], output[0], output[1]}) close(fd);
+}
+
+TEST(ChildProcess, WhatIsNotKnownOfAnEndIsNoSuccess) {
+  ExitStatus ended;
+  EXPECT_TRUE(ended.ok());
+  ended.unknown = "cannot be watched";
+  EXPECT_FALSE(ended.ok());
+  EXPECT_EQ(ended.Describe(), "cannot be watched");
 }
 
 TEST(ChildProcess, TellsTheSignalThatKilledIt) {

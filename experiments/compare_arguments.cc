@@ -34,6 +34,20 @@ FlagSet MakeFlags(Arguments& arguments) {
              "the network lab's links: 1gbit; 1gbit,0.5ms; worker=1gbit,server=10gbit; a preset "
              "(100mbit, 1gbe, wan); or loopback. Short for --comparison.network",
              "1gbit as root, else loopback", SetText(&arguments.network)});
+  flags.BeginGroup("Other hosts");
+  flags.Add({"hosts",
+             "start the processes on these hosts over ssh; a file, one a line: ADDRESS [slots=N] "
+             "[role=worker|server|any] [user=NAME] [port=N] [interface=NAME or CIDR]",
+             "this machine", SetText(&arguments.hosts)});
+  flags.Add({"launcher-interface", "where the hosts reach this machine, as --interface",
+             "the address that the hosts see ssh come from",
+             SetText(&arguments.launcher_interface)});
+  flags.Add({"ssh-option", "an option of ssh, as after its -o; may be given several times", "",
+             AppendText(&arguments.ssh_options), false, /*repeatable=*/true});
+  flags.Add({"remote-dir", "folder on the hosts for programs and a run's files",
+             "~/.cache/crossover", SetText(&arguments.remote_dir)});
+  flags.Add({"remote-clean", "remove the programs from the hosts at the end", "",
+             SetBool(&arguments.remote_clean), true});
   flags.BeginGroup("Results that exist");
   flags.Add({"report",
              "results folder whose report.md and report.html are made again from its "
@@ -62,6 +76,8 @@ FlagSet MakeFlags(Arguments& arguments) {
                    "two strategies, two workers");
   flags.AddExample("experiments/run --network=1gbit,0.5ms",
                    "on a cluster imitated on this machine (as root)");
+  flags.AddExample("experiments/run --hosts=hosts --ssh-option=IdentityFile=key",
+                   "on the hosts that the file `hosts` lists");
   flags.AddExample("experiments/run --comparison.repetitions=6 --out=/tmp/six",
                    "enough repetitions for 95% intervals");
   flags.AddExample(

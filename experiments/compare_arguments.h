@@ -17,6 +17,10 @@ struct Arguments {
   std::string job_path;  // with reduce
   std::string interface;
   std::string network;
+  std::string hosts;  // a file
+  std::string remote_dir;
+  std::string launcher_interface;
+  std::vector<std::string> ssh_options;
   std::string worker_binary;
   std::string server_binary;
   bool full = false;
@@ -25,6 +29,7 @@ struct Arguments {
   bool reduce = false;
   bool keep_going = false;
   bool save_parameters = false;
+  bool remote_clean = false;
 };
 
 struct CommandLine {

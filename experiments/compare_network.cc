@@ -33,6 +33,7 @@ absl::StatusOr<std::unique_ptr<LabSession>> SetUpNetwork(const Arguments& argume
                                                          SignalWaiter& signals,
                                                          ProgressPrinter& progress,
                                                          ComparisonOptions& options) {
+  if (options.hosts != nullptr) return nullptr;  // they have a network of their own
   // An interface of this machine is no place in a lab.
   const bool may_make_lab = geteuid() == 0 && arguments.interface.empty();
   LabSessionOptions lab;

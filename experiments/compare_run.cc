@@ -16,6 +16,7 @@
 #include "core/clock.h"
 #include "core/job.h"
 #include "core/status.h"
+#include "experiments/compare_hosts.h"
 #include "experiments/compare_network.h"
 #include "experiments/comparison.h"
 #include "experiments/dry_run.h"
@@ -273,6 +274,8 @@ absl::Status CompareRun(const CommandLine& command, int& ended_by) {
   options.save_parameters = arguments.save_parameters;
   options.rerun_command = undertaking.rerun_command;
   options.environment = DescribeMachine(os::SourceTree());
+  ASSIGN_OR_RETURN(const std::unique_ptr<RemoteHosts> hosts,
+                   SetUpHosts(arguments, clock, progress, options));
   ASSIGN_OR_RETURN(const ComparisonRecord record, MakeRecord(command, undertaking, options));
   if (undertaking.record.has_value()) {
     options.directory = arguments.out;
@@ -282,8 +285,11 @@ absl::Status CompareRun(const CommandLine& command, int& ended_by) {
     RETURN_IF_ERROR(WriteRecord(options.directory, record));
   }
   ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(options.directory));
-  // Only now: until here nothing has been started, and a signal ends the program as it
-  // ends any other.
+  if (hosts != nullptr) {
+    RETURN_IF_ERROR(os::WriteFile(options.directory + "/hosts.txt", HostsText(hosts->report())));
+  }
+  // Only now: until here nothing has been started on this machine, and a signal ends the program as
+  // it ends any other.
   SignalWaiter signals;
   const absl::StatusOr<std::unique_ptr<LabSession>> lab =
       SetUpNetwork(arguments, signals, progress, options);

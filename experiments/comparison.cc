@@ -115,6 +115,7 @@ class Comparer {
     cluster.worker_binary = options_.worker_binary;
     cluster.server_binary = options_.server_binary;
     cluster.sites = options_.sites;
+    cluster.hosts = options_.hosts;
     cluster.save_parameters = save_parameters;
     cluster.on_progress = [this](const std::vector<net::MemberState>& members) {
       progress_.Update(members);

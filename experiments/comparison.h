@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "experiments/progress.h"
 #include "experiments/result.h"
+#include "experiments/run_hosts.h"
 #include "experiments/run_plan.h"
 #include "experiments/signal_waiter.h"
 #include "experiments/site.h"
@@ -34,6 +35,7 @@ struct ComparisonOptions {
   std::string worker_binary;
   std::string server_binary;
   Sites sites;
+  RunHosts* hosts = nullptr;  // where processes are started; null: on this machine. Borrowed.
   bool keep_going = false;  // go on with the other runs after one has failed
   bool save_parameters = false;
   std::string rerun_command;
