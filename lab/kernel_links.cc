@@ -18,7 +18,7 @@ constexpr double kFrameShareOfWire = 1514.0 / 1538;
 // The sending host's own queue: TCP keeps it short by itself.
 constexpr int64_t kSenderQueueBytes = 16'000'000;
 // After a silence a bucket lets so much leave at once: as little as keeps the rate.
-constexpr double kTimerLatenessS = 100e-6;
+constexpr double kTimerLatenessS = 500e-6;
 
 std::string PortDevice(int port) { return absl::StrCat("p", port + 1); }
 

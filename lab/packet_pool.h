@@ -22,7 +22,7 @@ struct Packet {
 class PacketPool {
  public:
   static constexpr size_t kSmallBytes = 2048;
-  static constexpr size_t kLargeBytes = 72 * 1024;  // 64 KiB of payload and headers
+  static constexpr size_t kLargeBytes = 73'728;  // 64 KiB of payload and headers
 
   // Room for size_bytes (at most kLargeBytes); size_bytes is set, the content is not.
   Packet Take(size_t size_bytes) {

@@ -18,7 +18,7 @@
 namespace crossover::lab {
 namespace {
 
-constexpr size_t kBufferBytes = 256 * 1024;
+constexpr size_t kBufferBytes = 262'144;
 constexpr double kRampS = 0.5;
 constexpr double kRampRoundTrips = 100;
 constexpr double kRampQueues = 10;

@@ -57,7 +57,7 @@ FrameInfo DescribeFrame(std::span<const uint8_t> packet) {
   const size_t tcp = kVirtioHeaderBytes + HostWord(packet, kChecksumStartAt);
   if (tcp + kTcpBytesMin > packet.size()) return info;
   const int64_t headers =
-      static_cast<int64_t>(tcp - kVirtioHeaderBytes) + (packet[tcp + 12] >> 4) * 4;
+      static_cast<int64_t>(tcp - kVirtioHeaderBytes) + int64_t{4} * (packet[tcp + 12] >> 4);
   if (headers >= info.frame_bytes) return info;
   info.header_bytes = headers;
   info.segment_payload_bytes = payload;
@@ -74,7 +74,7 @@ std::vector<uint8_t> CutSegments(std::span<const uint8_t> packet, const FrameInf
   const size_t ip = kVirtioHeaderBytes + kEthernetBytes;
   const size_t tcp = kVirtioHeaderBytes + HostWord(packet, kChecksumStartAt);
   const bool is_ipv4 = (packet[kGsoTypeAt] & ~kGsoEcn) == kGsoTcp4 && tcp >= ip + 20 &&
-                       packet[ip] >> 4 == 4 && (packet[ip] & 15) * 4U == tcp - ip;
+                       packet[ip] >> 4 == 4 && size_t{4} * (packet[ip] & 15) == tcp - ip;
   if (!is_ipv4) return {};
   const int64_t begin = first * info.segment_payload_bytes;
   const int64_t payload_bytes =

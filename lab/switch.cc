@@ -1,6 +1,5 @@
 #include "lab/switch.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,8 +84,8 @@ void Switch::Deliver(int to, int64_t now_ns) {
     if (due_ns.has_value()) {
       port.leaving.push_back({.due_ns = *due_ns, .packet = std::move(flight.packet)});
     } else {
-      ++port.queue_drops;
-      Drop(std::move(flight.packet));
+      ++port.dropped_frames;
+      Release(std::move(flight.packet));
     }
   }
   while (!port.leaving.empty() && port.leaving.front().due_ns <= now_ns) {
@@ -94,11 +93,11 @@ void Switch::Deliver(int to, int64_t now_ns) {
     port.leaving.pop_front();
     // A device that is down takes nothing: lost, as on a wire without a peer.
     if (write(port.tap.get(), packet.data.get(), packet.size_bytes) < 0) {
-      ++port.queue_drops;
+      ++port.dropped_frames;
     } else {
       port.received_bytes += static_cast<int64_t>(packet.size_bytes);
     }
-    Drop(std::move(packet));
+    Release(std::move(packet));
   }
 }
 
@@ -135,7 +134,7 @@ void Switch::Forward(int from, const LinkModel::Arrival& arrival, const FrameInf
   for (int to = 0; to < ports; ++to) {
     if (to == from || (only >= 0 && only != to)) continue;
     if (!model_.Passes(from, to) || held_bytes_ > kHeldBytesMax) {
-      ++ports_[to].queue_drops;
+      ++ports_[to].dropped_frames;
     } else if (model_.MayLose(from, to)) {
       ForwardWithLoss(from, to, arrival, info, packet.bytes());
     } else if (only < 0) {
@@ -145,7 +144,7 @@ void Switch::Forward(int from, const LinkModel::Arrival& arrival, const FrameInf
       return;
     }
   }
-  Drop(std::move(packet));
+  Release(std::move(packet));
 }
 
 // The frames between two lost ones travel on as a smaller super-frame.
@@ -181,7 +180,7 @@ Packet Switch::Copy(std::span<const uint8_t> bytes) {
   return packet;
 }
 
-void Switch::Drop(Packet packet) {
+void Switch::Release(Packet packet) {
   held_bytes_ -= static_cast<int64_t>(packet.size_bytes);
   pool_.GiveBack(std::move(packet));
 }
@@ -201,14 +200,15 @@ int64_t Switch::NextEventNs(int64_t now_ns) const {
 
 // Until the next event, a packet at a device that was seen empty, or a command.
 void Switch::Wait(int control_fd, int64_t now_ns, bool& control_ready) {
-  std::vector<pollfd> waits = {{.fd = control_fd, .events = POLLIN, .revents = 0}};
+  waits_.clear();
+  waits_.push_back({.fd = control_fd, .events = POLLIN, .revents = 0});
   for (const Port& port : ports_) {
-    waits.push_back({.fd = port.is_empty ? port.tap.get() : -1, .events = POLLIN, .revents = 0});
+    waits_.push_back({.fd = port.is_empty ? port.tap.get() : -1, .events = POLLIN, .revents = 0});
   }
   const int64_t wait_ns = std::max<int64_t>(0, NextEventNs(now_ns) - clock_.NowNs());
   const timespec timeout = {.tv_sec = wait_ns / 1'000'000'000, .tv_nsec = wait_ns % 1'000'000'000};
-  const int ready = ppoll(waits.data(), waits.size(), &timeout, nullptr);
-  control_ready = ready > 0 && waits[0].revents != 0;
+  const int ready = ppoll(waits_.data(), waits_.size(), &timeout, nullptr);
+  control_ready = ready > 0 && waits_[0].revents != 0;
   // What is there now came while we slept: nothing waited until about now.
   const int64_t woken_ns = clock_.NowNs();
   for (int port = 0; port < static_cast<int>(ports_.size()); ++port) {
@@ -243,8 +243,9 @@ std::string Switch::Obey(const std::string& command) {
     std::string reply = "ok";
     for (const Port& port : ports_) {
       absl::StrAppend(&reply, " ", port.name, " sent_bytes=", port.sent_bytes,
-                      " received_bytes=", port.received_bytes, " queue_drops=", port.queue_drops,
-                      " lost_frames=", port.lost_frames, ";");
+                      " received_bytes=", port.received_bytes,
+                      " dropped_frames=", port.dropped_frames, " lost_frames=", port.lost_frames,
+                      ";");
     }
     return reply;
   }

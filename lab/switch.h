@@ -7,6 +7,8 @@
 #ifndef CROSSOVER_LAB_SWITCH_H_
 #define CROSSOVER_LAB_SWITCH_H_
 
+#include <poll.h>
+
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -61,7 +63,7 @@ class Switch {
     std::vector<Flight> flights;  // a heap: the first to arrive is in front
     std::deque<Leaving> leaving;
     bool is_empty = false;  // nothing was waiting at its device
-    int64_t sent_bytes = 0, received_bytes = 0, queue_drops = 0, lost_frames = 0;
+    int64_t sent_bytes = 0, received_bytes = 0, dropped_frames = 0, lost_frames = 0;
   };
 
   Switch(std::vector<Port> ports, const std::vector<LinkSpec>& links, uint64_t seed,
@@ -73,7 +75,7 @@ class Switch {
                        std::span<const uint8_t> packet);
   void TakeOff(int to, const LinkModel::Arrival& arrival, int64_t wire_bytes, Packet packet);
   Packet Copy(std::span<const uint8_t> bytes);
-  void Drop(Packet packet);
+  void Release(Packet packet);
   int64_t NextEventNs(int64_t now_ns) const;
   void Wait(int control_fd, int64_t now_ns, bool& control_ready);
   bool ReadControl(int control_fd, int reply_fd);
@@ -87,6 +89,7 @@ class Switch {
   uint64_t order_ = 0;
   int64_t held_bytes_ = 0;  // in flight and in queues
   std::string control_text_;
+  std::vector<pollfd> waits_;  // of ppoll
 };
 
 }  // namespace crossover::lab
