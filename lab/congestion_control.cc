@@ -33,8 +33,8 @@ absl::Status SetWhileAllowed(const std::string& network_namespace, const std::st
   ASSIGN_OR_RETURN(std::string before, os::ReadFile(kAllowed));
   absl::StripAsciiWhitespace(&before);
   RETURN_IF_ERROR(WriteAllowed(absl::StrCat(before, " ", name)));
-  const absl::Status set = SetNetworkSetting(network_namespace, kSetting, name);
-  RETURN_IF_ERROR(WriteAllowed(before));
+  absl::Status set = SetNetworkSetting(network_namespace, kSetting, name);
+  set.Update(WriteAllowed(before));
   return set;
 }
 
