@@ -164,7 +164,9 @@ std::string TableHtml(const HtmlTable& table) {
 }
 
 std::string TextCell(const std::string& text) {
-  return absl::StrCat("<td>", EscapeHtml(text), "</td>");
+  // Figures and names stay on one line; sentences do not.
+  const char* tag = text.size() > 40 ? "<td class=\"prose\">" : "<td>";
+  return absl::StrCat(tag, EscapeHtml(text), "</td>");
 }
 
 std::string StrategyCell(const std::string& strategy) {

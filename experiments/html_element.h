@@ -58,7 +58,7 @@ struct HtmlTable {
 };
 std::string TableHtml(const HtmlTable& table);
 
-// "<td>" with the text escaped.
+// "<td>" with the text escaped; a long one may break into lines.
 std::string TextCell(const std::string& text);
 // "<th scope=row>" with the strategy's mark and name.
 std::string StrategyCell(const std::string& strategy);

@@ -183,6 +183,12 @@ TEST(FigureCellTest, CarriesMedianSpreadAndEachRepetition) {
   EXPECT_THAT(cell, HasSubstr("50.0<small>(40.0 to 90.0)</small>"));
 }
 
+TEST(TextCellTest, SentencesMayBreakIntoLines) {
+  EXPECT_EQ(TextCell("lab1"), "<td>lab1</td>");
+  EXPECT_EQ(TextCell(std::string(41, 'x')),
+            "<td class=\"prose\">" + std::string(41, 'x') + "</td>");
+}
+
 TEST(AxisTest, EndsWhereTheDataDo) {
   const Axis axis = MakeAxis(0, 81844, 5);
   EXPECT_EQ(axis.low, 0);
