@@ -13,9 +13,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/clock.h"
+#include "core/status.h"
+#include "lab/kernel_links.h"
 #include "lab/namespaces.h"
 #include "lab/probe.h"
 #include "lab/probe_sockets.h"
+#include "lab/tap.h"
 
 namespace crossover::lab {
 namespace {
@@ -26,17 +29,21 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
+// Tries what a lab of the kind is made of.
+absl::Status TryParts(LabKind kind) {
+  const std::string name = NamespaceName(getpid(), "test", "trial");
+  RETURN_IF_ERROR(AddNamespace(name));
+  absl::Status tried = kind == LabKind::kSwitch ? OpenTap(name, "eth0").status() : absl::OkStatus();
+  RETURN_IF_ERROR(DeleteNamespace(name));
+  if (kind != LabKind::kKernel || !tried.ok()) return tried;
+  ASSIGN_OR_RETURN(const KernelQdiscs has, FindKernelQdiscs(name));
+  return has.tbf ? absl::OkStatus() : absl::NotFoundError("this kernel has no tbf");
+}
+
 // Why no lab can be made here; "" if it can.
 std::string Obstacle(LabKind kind) {
   if (geteuid() != 0) return "the network lab needs root";
-  if (kind == LabKind::kSwitch && access("/dev/net/tun", R_OK | W_OK) != 0) {
-    return "there is no /dev/net/tun";
-  }
-  const std::string name = NamespaceName(getpid(), "test", "trial");
-  if (const absl::Status added = AddNamespace(name); !added.ok()) {
-    return absl::StrCat("no network namespace can be made: ", added.message());
-  }
-  return std::string(DeleteNamespace(name).message());
+  return std::string(TryParts(kind).message());
 }
 
 std::vector<std::string> OwnNamespaces() {
@@ -187,12 +194,12 @@ TEST_P(KernelLabTest, WhatCannotBeDoneLeavesNothing) {
   EXPECT_THAT(OwnNamespaces(), IsEmpty());
 }
 
-TEST_P(KernelLabTest, LabsOfTwoProcessesStandSideBySideAndAKilledOnesIsRemoved) {
+TEST_P(NetworkLabTest, LabsOfTwoProcessesStandSideBySideAndAKilledOnesIsRemoved) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
   const pid_t child = fork();
   if (child == 0) {
-    auto lab = NetworkLab::Up(Options(LabKind::kSwitch, "100mbit", 2));
+    auto lab = NetworkLab::Up(Options(GetParam(), "100mbit", 2));
     const char up = lab.ok() ? 'y' : 'n';
     _exit(write(ready[1], &up, 1) == 1 && pause() == 0 ? 0 : 1);
   }
@@ -201,14 +208,14 @@ TEST_P(KernelLabTest, LabsOfTwoProcessesStandSideBySideAndAKilledOnesIsRemoved) 
   EXPECT_EQ(up, 'y');
   const std::string of_child = NamespaceName(child, "", "worker0");
   {
-    auto lab = NetworkLab::Up(Options(LabKind::kKernel, "100mbit", 2));
+    auto lab = NetworkLab::Up(Options(GetParam(), "100mbit", 2));
     ASSERT_TRUE(lab.ok()) << lab.status();
     EXPECT_THAT(ListNamespaces().value(), Contains(of_child)) << "its owner lives";
   }
   kill(child, SIGKILL);
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_THAT(ListNamespaces().value(), Contains(of_child));
-  auto lab = NetworkLab::Up(Options(LabKind::kKernel, "100mbit", 2));
+  auto lab = NetworkLab::Up(Options(GetParam(), "100mbit", 2));
   ASSERT_TRUE(lab.ok()) << lab.status();
   EXPECT_THAT(ListNamespaces().value(), Each(Not(HasSubstr(absl::StrCat("xo-", child, "-")))));
   close(ready[0]);
