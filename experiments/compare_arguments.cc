@@ -7,11 +7,7 @@
 namespace crossover::experiments {
 namespace {
 
-FlagSet MakeFlags(Arguments& arguments) {
-  FlagSet flags(
-      "experiments/run [flags] [JOB.textproto]",
-      "Trains one job under every strategy of synchronising gradients, each as real "
-      "processes, and reports throughput, communication, accuracy and cost side by side.");
+void AddComparison(Arguments& arguments, FlagSet& flags) {
   flags.BeginGroup("The comparison");
   flags.Add({"out", "folder for results and reports; made if missing, must be empty",
              "results/TIME-NAME", SetText(&arguments.out)});
@@ -34,6 +30,9 @@ FlagSet MakeFlags(Arguments& arguments) {
              "the network lab's links: 1gbit; 1gbit,0.5ms; worker=1gbit,server=10gbit; a preset "
              "(100mbit, 1gbe, wan); or loopback. Short for --comparison.network",
              "1gbit as root, else loopback", SetText(&arguments.network)});
+}
+
+void AddHosts(Arguments& arguments, FlagSet& flags) {
   flags.BeginGroup("Other hosts");
   flags.Add({"hosts",
              "start the processes on these hosts over ssh; a file, one a line: ADDRESS [slots=N] "
@@ -48,6 +47,9 @@ FlagSet MakeFlags(Arguments& arguments) {
              "~/.cache/crossover", SetText(&arguments.remote_dir)});
   flags.Add({"remote-clean", "remove the programs from the hosts at the end", "",
              SetBool(&arguments.remote_clean), true});
+}
+
+void AddOtherModes(Arguments& arguments, FlagSet& flags) {
   flags.BeginGroup("Results that exist");
   flags.Add({"report",
              "results folder whose report.md and report.html are made again from its "
@@ -65,12 +67,17 @@ FlagSet MakeFlags(Arguments& arguments) {
              "", SetBool(&arguments.reduce), true});
   flags.Add({"job", "the job of the runs that are reduced", "job.textproto beside the reports",
              SetText(&arguments.job_path)});
+}
+
+void AddPrograms(Arguments& arguments, FlagSet& flags) {
   flags.BeginGroup("Other programs");
   flags.Add({"worker-binary", "the worker to start", "the one built with this program",
              SetText(&arguments.worker_binary)});
   flags.Add({"server-binary", "the server to start", "the one built with this program",
              SetText(&arguments.server_binary)});
-  flags.AddJobFields();
+}
+
+void AddExamples(FlagSet& flags) {
   flags.AddExample("experiments/run", "the default comparison, a few minutes");
   flags.AddExample("experiments/run --comparison.strategies=ps_sync,allreduce_ring --workers=2",
                    "two strategies, two workers");
@@ -92,6 +99,19 @@ FlagSet MakeFlags(Arguments& arguments) {
   flags.AddExample("experiments/run --reduce ps ring --out=both",
                    "a report of two runs by hand, whose files lie in the folders ps and ring");
   flags.AddExample("experiments/run --dry-run --workers=8", "what 8 workers would cost");
+}
+
+FlagSet MakeFlags(Arguments& arguments) {
+  FlagSet flags(
+      "experiments/run [flags] [JOB.textproto]",
+      "Trains one job under every strategy of synchronising gradients, each as real "
+      "processes, and reports throughput, communication, accuracy and cost side by side.");
+  AddComparison(arguments, flags);
+  AddHosts(arguments, flags);
+  AddOtherModes(arguments, flags);
+  AddPrograms(arguments, flags);
+  flags.AddJobFields();
+  AddExamples(flags);
   return flags;
 }
 

@@ -36,7 +36,7 @@ struct ComparisonOptions {
   std::string server_binary;
   Sites sites;
   RunHosts* hosts = nullptr;  // where processes are started; null: on this machine. Borrowed.
-  bool keep_going = false;  // go on with the other runs after one has failed
+  bool keep_going = false;    // go on with the other runs after one has failed
   bool save_parameters = false;
   std::string rerun_command;
   Environment environment;

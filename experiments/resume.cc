@@ -137,8 +137,8 @@ void TakeCut(std::string_view cut, const char* file, FolderState& state) {
   if (cut.empty()) return;
   AddLine(cut, state.removed);
   state.messages.push_back(absl::StrCat("the last line of ", file, " was cut short after ",
-                                           cut.size(),
-                                           " bytes; it is left out, and its run is made again"));
+                                        cut.size(),
+                                        " bytes; it is left out, and its run is made again"));
 }
 
 }  // namespace
@@ -233,9 +233,10 @@ int64_t RunsUnderJobOf(const PlannedRun& run, const std::vector<PlannedRun>& run
   });
 }
 
-absl::StatusOr<FolderState> ReadFolderState(std::string_view results_jsonl, std::string_view tuning_jsonl,
-                                      const std::vector<PlannedRun>& runs,
-                                      const std::vector<PlannedTrial>& trials) {
+absl::StatusOr<FolderState> ReadFolderState(std::string_view results_jsonl,
+                                            std::string_view tuning_jsonl,
+                                            const std::vector<PlannedRun>& runs,
+                                            const std::vector<PlannedTrial>& trials) {
   FolderState state;
   std::string_view cut;
   int number = 0;
