@@ -242,7 +242,7 @@ TEST_F(Hosts, AJobRunsOnThemAndLeavesOnlyThePrograms) {
 
   // The programs are there already, and are removed where that is asked for.
   fs::remove_all(directory_ + "/out");
-  ChildProcess again = StartCompare(HostsFile(), {"--remote-clean", "--steps=5"});
+  ChildProcess again = StartCompare(HostsFile(), {"--remote-clean", "--steps=20"});
   ASSERT_TRUE(End(again).ok()) << Log();
   EXPECT_THAT(Log(), Not(HasSubstr("copying")));
   EXPECT_FALSE(fs::exists(directory_ + "/remote/programs"));
