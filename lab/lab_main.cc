@@ -97,7 +97,7 @@ absl::Status Probe(LabOptions options, bool unshaped, os::Termination& terminati
   ASSIGN_OR_RETURN(const std::unique_ptr<NetworkLab> lab, NetworkLab::Up(options));
   ASSIGN_OR_RETURN(const ProbeResult result, ProbeLab(*lab, probe_options));
   std::printf("%s\n%s", lab->Describe().c_str(), ProbeText(result).c_str());
-  const absl::Status verdict = CheckProbe(result);
+  absl::Status verdict = CheckProbe(result);
   RETURN_IF_ERROR(lab->Down());
   if (unshaped) {
     options.kind = lab->kind();

@@ -44,11 +44,11 @@ TEST(SegmentationTest, WireBytesOfOneFrame) {
 }
 
 TEST(SegmentationTest, WireBytesOfASuperFrame) {
-  const FrameInfo full = DescribeFrame(SuperFrame(10 * 1448, 1448));
+  const FrameInfo full = DescribeFrame(SuperFrame(14480, 1448));
   EXPECT_EQ(full.segments, 10);
   EXPECT_EQ(full.header_bytes, 66);
   EXPECT_EQ(full.wire_bytes, 10 * 1538);
-  const FrameInfo rest = DescribeFrame(SuperFrame(10 * 1448 + 1, 1448));
+  const FrameInfo rest = DescribeFrame(SuperFrame(14481, 1448));
   EXPECT_EQ(rest.segments, 11);
   EXPECT_EQ(rest.wire_bytes, 10 * 1538 + 67 + 24);
 }
@@ -63,7 +63,7 @@ TEST(SegmentationTest, NonsenseCountsAsOneFrame) {
 }
 
 TEST(SegmentationTest, CutsKeepEveryByteAndItsPlace) {
-  const std::vector<uint8_t> packet = SuperFrame(4 * 1000 + 500, 1000);
+  const std::vector<uint8_t> packet = SuperFrame(4500, 1000);
   const FrameInfo info = DescribeFrame(packet);
   ASSERT_EQ(info.segments, 5);
   for (int64_t first = 0; first < 5; ++first) {
