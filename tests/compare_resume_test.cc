@@ -30,6 +30,8 @@ class CompareResume : public testing::Test {
   CompareResume() {
     directory_ = absl::StrCat(testing::TempDir(), "/resume-",
                               testing::UnitTest::GetInstance()->current_test_info()->name());
+    // As the binary writes it: TempDir ends in a slash.
+    directory_ = std::filesystem::path(directory_).lexically_normal().string();
     EXPECT_TRUE(os::MakeDirectory(directory_).ok());
     job_ = SmallJob(MakeSmallData(1200));
     job_.set_workers(2);
