@@ -160,7 +160,8 @@ std::string HostConnection::WhySshEnded() const {
   const size_t from = text.size() - std::min(text.size(), kErrorBytesMax);
   const std::string said(absl::StripAsciiWhitespace(text.substr(from)));
   if (said.empty()) return "ssh ended without a word";
-  return absl::StrCat("ssh: ", absl::StrReplaceAll(said, {{"\r", ""}, {"\n", "; "}}));
+  const std::string line = absl::StrReplaceAll(said, {{"\r", ""}, {"\n", "; "}});
+  return line.starts_with("ssh: ") ? line : absl::StrCat("ssh: ", line);
 }
 
 absl::Status HostConnection::SendBytes(const std::string& bytes) {

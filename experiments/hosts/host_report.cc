@@ -14,7 +14,8 @@ constexpr double kClockWarningS = 60;
 
 std::string SecondsText(double seconds) {
   const double size = std::abs(seconds);
-  if (size < 1) return absl::StrFormat("%.1f ms", seconds * 1e3);
+  // Adding zero leaves no "-0.0".
+  if (size < 1) return absl::StrFormat("%.1f ms", std::round(seconds * 1e4) / 10 + 0.0);
   return size < 120 ? absl::StrFormat("%.1f s", seconds)
                     : absl::StrFormat("%.0f min", seconds / 60);
 }
