@@ -175,8 +175,15 @@ class TraceWriter {
                std::vector<Event>& events) const {
     const int64_t offset_ns = process.report->clock_offset_ns() - run_.training.start_ns;
     const Interval extent = Extent(spans, offset_ns);
-    AddComplete(process.pid, kStepLane, absl::StrCat("step ", chosen.step, " (", chosen.why, ")"),
-                extent, chosen.step, events);
+    // A server's steps overlap where nobody waits for all.
+    const bool is_server = process.report->role() == proto::SERVER;
+    const std::string id = absl::StrCat(process.pid, ".", chosen.step);
+    const std::string step_name = absl::StrCat("step ", chosen.step, " (", chosen.why, ")");
+    if (is_server) {
+      AddAsync(process.pid, kStepLane, step_name, extent, id, chosen.step, events);
+    } else {
+      AddComplete(process.pid, kStepLane, step_name, extent, chosen.step, events);
+    }
     std::map<std::string, int> seen;
     for (size_t i = 0; i < spans.size(); ++i) {
       const proto::Span& span = *spans[i];
@@ -185,9 +192,8 @@ class TraceWriter {
       const Interval interval{span.start_ns() + offset_ns, span.end_ns() + offset_ns};
       const std::string name =
           span.op() < 0 ? span.kind() : absl::StrCat(span.kind(), " bucket ", span.op());
-      if (lane == kCommunicationLane) {
-        AddAsync(process.pid, name, interval, absl::StrCat(process.pid, ".", chosen.step, ".", i),
-                 chosen.step, events);
+      if (is_server || lane == kCommunicationLane) {
+        AddAsync(process.pid, lane, name, interval, absl::StrCat(id, ".", i), chosen.step, events);
       } else {
         AddComplete(process.pid, lane, name, interval, chosen.step, events);
       }
@@ -207,15 +213,15 @@ class TraceWriter {
                                 absl::StrCat(duration, StepArgument(step)))});
   }
 
-  static void AddAsync(int64_t pid, const std::string& name, Interval interval,
+  static void AddAsync(int64_t pid, Lane lane, const std::string& name, Interval interval,
                        const std::string& id, int64_t step, std::vector<Event>& events) {
     // At least a nanosecond, so that the end is sorted behind the beginning.
     const int64_t end_ns = std::max(interval.end_ns, interval.start_ns + 1);
     const std::string rest = absl::StrCat(",\"id\":\"", id, "\"");
     events.push_back({interval.start_ns, 1,
-                      EventJson("b", name, pid, kCommunicationLane, interval.start_ns,
+                      EventJson("b", name, pid, lane, interval.start_ns,
                                 absl::StrCat(rest, StepArgument(step)))});
-    events.push_back({end_ns, 0, EventJson("e", name, pid, kCommunicationLane, end_ns, rest)});
+    events.push_back({end_ns, 0, EventJson("e", name, pid, lane, end_ns, rest)});
   }
 
   const AlignedRun& run_;

@@ -5,7 +5,8 @@
 //   pid   rank of a worker; workers + rank of a server
 //   tid   a lane: step, compute, data, apply, communication
 //   X     a span that overlaps with nothing in its lane
-//   b, e  a bucket's push, pull or reduce (an async event with an id of its own): these overlap
+//   b, e  a bucket's push, pull or reduce, and all of a server's spans (async events with ids of
+//         their own): these overlap
 //   ts    microseconds since the first start of the training loops
 //
 // Format: "Trace Event Format" (Google, 2016). Spans come from reports that other processes
