@@ -65,6 +65,13 @@ absl::StatusOr<std::string> PrepareOut(const std::string& out, const std::string
   return std::filesystem::absolute(directory).string();
 }
 
+// Of a new comparison that cannot start: the same --out may be named again.
+void ForgetFolder(const std::string& directory) {
+  std::error_code ignored;
+  std::filesystem::remove(directory + "/comparison.json", ignored);
+  std::filesystem::remove(directory, ignored);  // only if nothing else is in it
+}
+
 // As a user would type it; without --out, which must name a new folder each time.
 std::string RerunCommand(const std::vector<std::string>& words) {
   std::string command = "experiments/run";
@@ -294,6 +301,7 @@ absl::Status CompareRun(const CommandLine& command, int& ended_by) {
   const absl::StatusOr<std::unique_ptr<LabSession>> lab =
       SetUpNetwork(arguments, signals, progress, options);
   ended_by = signals.ended_by();
+  if (!lab.ok() && !undertaking.record.has_value()) ForgetFolder(options.directory);
   RETURN_IF_ERROR(lab.status());
   if (undertaking.record.has_value()) RETURN_IF_ERROR(TakeOver(options, progress));
   std::vector<RunResult> results;
