@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/clock.h"
@@ -67,9 +68,10 @@ class Hosts : public testing::Test {
     MakeKey("strange_key");
   }
   void TearDown() override {
-    for (ChildProcess& sshd : sshds_) sshd.Signal(SIGTERM);
     sshds_.clear();
     if (lab_ != nullptr) {
+      // A connection's own sshd outlives the first one, where its link was cut.
+      for (const int pid : Pids()) kill(pid, SIGKILL);
       EXPECT_TRUE(lab_->Down().ok());
     }
   }
@@ -157,17 +159,26 @@ class Hosts : public testing::Test {
     return results;
   }
 
+  // Of all processes on the hosts.
+  std::vector<int> Pids() const {
+    std::vector<int> pids;
+    for (const lab::Node& node : lab_->nodes()) {
+      const auto listed = lab::RunCommand({"ip", "netns", "pids", node.network_namespace});
+      EXPECT_TRUE(listed.ok()) << listed.status();
+      const std::string text = listed.value_or("");
+      for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
+        int pid = 0;
+        if (absl::SimpleAtoi(line, &pid)) pids.push_back(pid);
+      }
+    }
+    return pids;
+  }
   // Names of the hosts' processes, but for the sshds.
   std::vector<std::string> Running() const {
     std::vector<std::string> names;
-    for (const lab::Node& node : lab_->nodes()) {
-      const auto pids = lab::RunCommand({"ip", "netns", "pids", node.network_namespace});
-      EXPECT_TRUE(pids.ok()) << pids.status();
-      const std::string text = pids.value_or("");
-      for (const absl::string_view pid : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
-        const std::string name = os::ReadFile(absl::StrCat("/proc/", pid, "/comm")).value_or("");
-        if (name.find("sshd") == std::string::npos && !name.empty()) names.push_back(name);
-      }
+    for (const int pid : Pids()) {
+      const std::string name = os::ReadFile(absl::StrCat("/proc/", pid, "/comm")).value_or("");
+      if (name.find("sshd") == std::string::npos && !name.empty()) names.push_back(name);
     }
     return names;
   }
