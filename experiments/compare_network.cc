@@ -44,6 +44,7 @@ absl::StatusOr<std::unique_ptr<LabSession>> SetUpNetwork(const Arguments& argume
   }
   lab.runs = options.runs;
   lab.switch_binary = os::SiblingBinary("lab/switch");
+  lab.keeper_binary = os::SiblingBinary("lab/keeper");
   lab.cancelled = [&signals] {
     signals.Wait(0);
     return signals.ended_by() != 0;

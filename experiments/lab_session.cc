@@ -51,6 +51,7 @@ absl::StatusOr<std::unique_ptr<LabSession>> LabSession::Start(const LabSessionOp
   lab.nodes = NodesFor(options.runs);
   lab.congestion_control = job.comparison().congestion_control();
   lab.switch_binary = options.switch_binary;
+  lab.keeper_binary = options.keeper_binary;
   lab.cancelled = options.cancelled;
   lab::ProbeOptions probe;
   probe.cancelled = options.cancelled;

@@ -29,6 +29,7 @@ struct LabSessionOptions {
   std::vector<PlannedRun> runs;  // of one network; the most workers and servers count
   NetworkChoice choice;
   std::string switch_binary;
+  std::string keeper_binary;
   std::function<bool()> cancelled;              // asked while it comes up: true ends it
   std::function<void(const std::string&)> say;  // what is under way, a line each
 };

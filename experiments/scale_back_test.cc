@@ -26,8 +26,10 @@ RunResult AllTwelve() {
   r.wire_bytes_sent_per_step = r.wire_bytes_received_per_step = 12;
   r.time_to_target_s = r.machine_seconds_to_target = r.bytes_to_target = 12;
   r.communication_share = r.overlap = 0.12;
-  r.straggler = StragglerFigures{.rank = 1, .share_of_steps = 0.12, .excess_ms = 12};
-  r.worker_figures = {{.samples_per_second = 12,
+  r.straggler =
+      StragglerFigures{.rank = 1, .share_of_steps = 0.12, .excess_ms = 12, .phase = "compute"};
+  r.worker_figures = {{.host = "a",
+                       .samples_per_second = 12,
                        .step_ms_median = 12,
                        .compute_ms_median = 12,
                        .exposed_ms_median = 12,
@@ -40,11 +42,12 @@ RunResult AllTwelve() {
   server.wire_received_bytes = server.wire_sent_bytes = 1200;
   server.apply_ms_per_step = 12;
   r.server_figures = {server};
-  r.processes = {{.name = "worker 0", .peak_rss_bytes = 1200, .cpu_s = 12}};
+  r.processes = {{.name = "worker 0", .host = "a", .peak_rss_bytes = 1200, .cpu_s = 12}};
   r.buckets = {{.bytes = 1200, .ready_share = 0.12}};
   r.loss_curve = {{.step = 12, .time_s = 12, .samples = 1200, .loss = 12}};
   r.accuracy_curve = {{.step = 12, .time_s = 12, .samples = 1200, .accuracy = 0.12}};
-  r.step_picture = {.step = 12, .duration_ms = 12, .spans = {{.start_ms = 12, .end_ms = 12}}};
+  r.step_picture = {
+      .step = 12, .duration_ms = 12, .spans = {{.kind = "push", .start_ms = 12, .end_ms = 12}}};
   return r;
 }
 

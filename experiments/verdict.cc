@@ -233,18 +233,25 @@ void AddMachineCaveat(const Study& study, Verdict& verdict) {
                                          List(reasons), ". No verdict on clusters follows."));
 }
 
+// Machines in the network lab and on hosts; on one machine processes, each of which stands
+// for one.
 void AddResourceCaveat(const Study& study, Verdict& verdict) {
   std::vector<std::string> counts;
   std::set<std::string> different;
+  bool one_machine = false;
   for (const StrategySummary* strategy : Contenders(study)) {
-    const std::string processes = Processes(*strategy->runs[0]);
-    different.insert(processes);
-    counts.push_back(absl::StrCat(strategy->strategy, " ", processes));
+    const RunResult& run = *strategy->runs[0];
+    const bool on_one = run.network.kind.empty() || run.network.kind == "loopback";
+    one_machine = one_machine || on_one;
+    const std::string count = on_one ? Processes(run) : absl::StrCat(run.nodes);
+    different.insert(count);
+    counts.push_back(absl::StrCat(strategy->strategy, " ", count));
   }
   if (different.size() < 2) return;
-  verdict.caveats.push_back(absl::StrCat(
-      "The strategies did not have equal resources. Processes, servers included: ", List(counts),
-      ". Machine-seconds count one machine for each."));
+  verdict.caveats.push_back(
+      absl::StrCat("The strategies did not have equal resources. ",
+                   one_machine ? "Processes" : "Machines", ", servers included: ", List(counts),
+                   ".", one_machine ? " Machine-seconds count one machine for each." : ""));
 }
 
 void AddRepetitionCaveat(const Study& study, Verdict& verdict) {

@@ -149,6 +149,9 @@ TEST(VerdictTest, CaveatsFollowTheConditions) {
     run.network.kind = "lab: kernel qdiscs";
   }
   EXPECT_THAT(VerdictOf(results).caveats, Contains(HasSubstr("up to 6 processes shared 2 cores")));
+  for (RunResult& run : results) run.nodes = run.strategy == "ps_sync" ? 5 : 3;
+  EXPECT_THAT(VerdictOf(results).caveats,
+              Contains(HasSubstr("Machines, servers included: ps_sync 5 and allreduce_ring 3.")));
   for (RunResult& run : results) run.model = "emulated";  // waits, and takes no core
   EXPECT_THAT(VerdictOf(results).caveats, Not(Contains(HasSubstr("not a cluster"))));
   results[2].notes = results[3].notes = {"a note"};

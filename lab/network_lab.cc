@@ -118,6 +118,7 @@ absl::Status NetworkLab::Down() {
   for (const std::string& name : std::exchange(namespaces_, {})) {
     first_error.Update(DeleteNamespace(name));
   }
+  keeper_.reset();
   return Annotate(first_error, "network lab: cannot take everything down: ");
 }
 
@@ -138,6 +139,9 @@ absl::Status NetworkLab::MakeNamespace(const std::string& name) {
 }
 
 absl::Status NetworkLab::Build() {
+  if (!options_.keeper_binary.empty()) {
+    ASSIGN_OR_RETURN(keeper_, KeeperProcess::Start(options_.keeper_binary));
+  }
   RETURN_IF_ERROR(ChooseKind());
   RETURN_IF_ERROR(MakeNamespaces());
   RETURN_IF_ERROR(Connect());

@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lab/keeper_process.h"
 #include "lab/network_spec.h"
 #include "lab/switch_process.h"
 
@@ -47,7 +48,10 @@ struct LabOptions {
   bool need_loss_control = false;  // SetLoss will be called
   std::string congestion_control = "cubic";
   std::string switch_binary;  // //lab:switch
-  std::string label;          // tells labs of one process apart
+  // //lab:keeper, which removes the lab should this process be killed; "": the next lab
+  // of anyone does.
+  std::string keeper_binary;
+  std::string label;  // tells labs of one process apart
   uint64_t loss_seed = 1;
   // Asked between steps: true makes Up take everything down and return Cancelled.
   std::function<bool()> cancelled;
@@ -112,6 +116,7 @@ class NetworkLab {
   std::vector<Node> nodes_;
   Node control_;  // on the port after the nodes'
   std::vector<std::string> namespaces_;
+  std::unique_ptr<KeeperProcess> keeper_;
   std::unique_ptr<SwitchProcess> switch_;
 };
 

@@ -44,7 +44,7 @@ class CompareFailure : public testing::TestWithParam<CompareCase> {
     proto::Job job = JobFor(cell);
     job.mutable_comparison()->set_repetitions(1);
     job.mutable_comparison()->add_strategies(cell.strategy);
-    job.mutable_comparison()->set_network(GetParam().in_lab ? "1gbit" : "loopback");
+    job.mutable_comparison()->set_network(GetParam().in_lab ? "100mbit" : "loopback");
     job.clear_strategy();
     EXPECT_TRUE(os::WriteFile(directory_ + "/job.textproto", PrintJob(job)).ok());
   }
@@ -194,7 +194,7 @@ TEST(FullDisk, IsNamedAndEndsTheComparison) {
   ASSERT_TRUE(ended.has_value()) << log;
   EXPECT_EQ(ended->code, 1) << log;
   EXPECT_THAT(log, HasSubstr("No space left on device"));
-  EXPECT_THAT(log, HasSubstr(directory + "/out"));
+  EXPECT_THAT(log, HasSubstr("full-disk/out"));
   EXPECT_TRUE(left.empty());
 }
 

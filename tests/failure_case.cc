@@ -112,7 +112,12 @@ proto::Job JobFor(const FailureCase& cell) {
     job.mutable_measure()->set_evaluate_every_steps(1);
     job.mutable_data()->set_path("/usr/share/datasets/fashion-mnist");
   } else if (cell.blow == Blow::kStoppedShort) {
-    job.set_steps(3000);  // still under way when the victim goes on
+    job.set_steps(1500);  // still under way when the victim goes on
+  } else if (cell.blow == Blow::kLinkLossy && cell.moment == Moment::kInAStep) {
+    // Slow enough that the moment is met, and few steps are left for the lossy link.
+    job.set_steps(80);
+    job.mutable_straggler()->set_rank(0);
+    job.mutable_straggler()->set_factor(30);
   }
   return job;
 }
