@@ -97,7 +97,7 @@ absl::StatusOr<std::unique_ptr<RemoteHosts>> SetUpHosts(const Arguments& argumen
   options.environment.cores = 0;  // that the processes may use together: the hosts' now
   for (const HostFacts& host : (*hosts)->report().hosts) options.environment.cores += host.cores;
   if (most.servers > 0) {
-    options.network.placement = proto::Comparison::Placement_Name(job.comparison().placement());
+    options.network.placement = proto::Comparison::Placement_Name(placement->placement);
   }
   return hosts;
 }

@@ -27,6 +27,23 @@ absl::Status UseThisMachine(const std::string& interface, ProgressPrinter& progr
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<LabSession>> StartLab(const NetworkChoice& choice,
+                                                     SignalWaiter& signals,
+                                                     ProgressPrinter& progress,
+                                                     const ComparisonOptions& options) {
+  LabSessionOptions lab;
+  lab.choice = choice;
+  lab.runs = options.runs;
+  lab.switch_binary = os::SiblingBinary("lab/switch");
+  lab.keeper_binary = os::SiblingBinary("lab/keeper");
+  lab.cancelled = [&signals] {
+    signals.Wait(0);
+    return signals.ended_by() != 0;
+  };
+  lab.say = [&progress](const std::string& line) { progress.Say(line); };
+  return LabSession::Start(lab);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LabSession>> SetUpNetwork(const Arguments& arguments,
@@ -36,27 +53,28 @@ absl::StatusOr<std::unique_ptr<LabSession>> SetUpNetwork(const Arguments& argume
   if (options.hosts != nullptr) return nullptr;  // they have a network of their own
   // An interface of this machine is no place in a lab.
   const bool may_make_lab = geteuid() == 0 && arguments.interface.empty();
-  LabSessionOptions lab;
-  ASSIGN_OR_RETURN(lab.choice, ChooseNetwork(options.runs.front().job, may_make_lab));
-  if (!lab.choice.spec.shaped()) {
+  ASSIGN_OR_RETURN(const NetworkChoice choice,
+                   ChooseNetwork(options.runs.front().job, may_make_lab));
+  if (!choice.spec.shaped()) {
     RETURN_IF_ERROR(UseThisMachine(arguments.interface, progress, options));
     return nullptr;
   }
-  lab.runs = options.runs;
-  lab.switch_binary = os::SiblingBinary("lab/switch");
-  lab.keeper_binary = os::SiblingBinary("lab/keeper");
-  lab.cancelled = [&signals] {
-    signals.Wait(0);
-    return signals.ended_by() != 0;
-  };
-  lab.say = [&progress](const std::string& line) { progress.Say(line); };
-  absl::StatusOr<std::unique_ptr<LabSession>> session = LabSession::Start(lab);
+  absl::StatusOr<std::unique_ptr<LabSession>> session =
+      StartLab(choice, signals, progress, options);
+  // A slower lab still tells more of a cluster than loopback does.
+  for (const char* slower : {"500mbit", "200mbit", "100mbit"}) {
+    if (choice.asked || !absl::IsFailedPrecondition(session.status())) break;
+    progress.Say(absl::StrCat(std::string(session.status().message()), "; so ", slower));
+    NetworkChoice next = choice;
+    ASSIGN_OR_RETURN(next.spec, lab::ParseNetworkSpec(slower));
+    session = StartLab(next, signals, progress, options);
+  }
   if (session.ok()) {
     options.sites = (*session)->sites();
     options.network = (*session)->network();
     return session;
   }
-  if (lab.choice.asked || absl::IsCancelled(session.status())) return session.status();
+  if (choice.asked || absl::IsCancelled(session.status())) return session.status();
   progress.Say(
       absl::StrCat("no network lab, so the runs use loopback and say nothing of a cluster: ",
                    std::string(session.status().message())));

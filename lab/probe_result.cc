@@ -34,6 +34,14 @@ struct Worst {
   }
 };
 
+}  // namespace
+
+double TotalBytesPerS(const ProbeResult& result) {
+  double total = 0;
+  for (const ProbedNode& node : result.nodes) total += node.receive_bytes_per_s;
+  return total;
+}
+
 absl::Status CheckRates(const ProbeResult& result) {
   Worst worst;
   double least = 1;
@@ -53,14 +61,6 @@ absl::Status CheckRates(const ProbeResult& result) {
   return absl::FailedPreconditionError(
       absl::StrCat("the network lab (", result.lab,
                    ") does not keep its rates within 2%: ", worst.text, "; ", fix));
-}
-
-}  // namespace
-
-double TotalBytesPerS(const ProbeResult& result) {
-  double total = 0;
-  for (const ProbedNode& node : result.nodes) total += node.receive_bytes_per_s;
-  return total;
 }
 
 absl::Status CheckProbe(const ProbeResult& result) {

@@ -36,7 +36,9 @@ struct ProbeResult {
 double TotalBytesPerS(const ProbeResult& result);
 
 // FailedPrecondition, with what the machine can do, if a rate is more than 2% off its
-// promise (above it too: then the limit does not work), or the shortest round trip more than 2%
+// promise (above it too: then the limit does not work).
+absl::Status CheckRates(const ProbeResult& result);
+// The same, and if the shortest round trip more than 2%
 // below its promise or more than 2% and 1 ms above it.
 absl::Status CheckProbe(const ProbeResult& result);
 

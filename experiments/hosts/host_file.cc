@@ -154,7 +154,10 @@ absl::StatusOr<HostPlacement> PlaceOnHosts(const std::vector<HostSpec>& hosts, i
         absl::StrCat(workers, " workers need as many slots; hosts of role worker or any have ",
                      SlotsOf(hosts, HostRole::kServer), "; fix: more slots or --workers=N"));
   }
-  if (placement == proto::Comparison::colocated) {
+  // A host that the file gives to servers is not left idle.
+  const bool own_hosts = !HostsOf(hosts, HostRole::kServer).empty();
+  placed.placement = own_hosts ? proto::Comparison::dedicated : placement;
+  if (placed.placement == proto::Comparison::colocated) {
     for (int server = 0; server < servers; ++server) {
       placed.servers.push_back(placed.workers[server % workers]);
     }

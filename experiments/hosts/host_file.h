@@ -44,6 +44,8 @@ absl::StatusOr<std::vector<HostSpec>> ParseHosts(absl::string_view text, absl::s
 struct HostPlacement {
   std::vector<int> workers;
   std::vector<int> servers;
+  // What was asked for, or dedicated where the file gives hosts to servers alone.
+  proto::Comparison::Placement placement = proto::Comparison::colocated;
 };
 
 // Workers fill the slots of hosts for workers, in order. Colocated: server s is on worker

@@ -79,6 +79,14 @@ TEST(PlaceOnHosts, ColocatedServersAreBesideWorkers) {
   EXPECT_THAT(placed->servers, ElementsAre(0, 1, 0));
 }
 
+TEST(PlaceOnHosts, AHostGivenToServersIsUsedForThem) {
+  const auto placed =
+      PlaceOnHosts(Hosts("a\nb\ns role=server"), 2, 1, proto::Comparison::colocated);
+  ASSERT_TRUE(placed.ok()) << placed.status();
+  EXPECT_THAT(placed->servers, ElementsAre(2));
+  EXPECT_EQ(placed->placement, proto::Comparison::dedicated);
+}
+
 TEST(PlaceOnHosts, NoServersNeedNoHost) {
   EXPECT_TRUE(PlaceOnHosts(Hosts("a"), 1, 0, proto::Comparison::dedicated).ok());
 }
