@@ -62,9 +62,10 @@ struct FolderState {
 
 // Checks every line against the plan: of another job, or of one run twice, it
 // is refused. A last line that was cut short is left out.
-absl::StatusOr<FolderState> ReadFolderState(std::string_view results_jsonl, std::string_view tuning_jsonl,
-                                      const std::vector<PlannedRun>& runs,
-                                      const std::vector<PlannedTrial>& trials);
+absl::StatusOr<FolderState> ReadFolderState(std::string_view results_jsonl,
+                                            std::string_view tuning_jsonl,
+                                            const std::vector<PlannedRun>& runs,
+                                            const std::vector<PlannedTrial>& trials);
 
 // Whether the result is of the run.
 bool IsOf(const RunResult& result, const PlannedRun& run);

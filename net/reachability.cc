@@ -16,7 +16,7 @@ constexpr char kLoopback[] = "loopback";
 std::string HostOf(const std::string& address) {
   const absl::StatusOr<HostPort> parsed = ParseHostPort(address);
   // A scope ("[fe80::1%eth0]:80") is no address for ParseHostPort; compare the text then.
-  const std::string host = parsed.ok() ? parsed->host : address.substr(0, address.rfind(':'));
+  std::string host = parsed.ok() ? parsed->host : address.substr(0, address.rfind(':'));
   if (host == "localhost") return kLoopback;
   const std::optional<IpAddress> ip = ParseIpAddress(host);
   if (!ip) return host;
