@@ -38,8 +38,8 @@ double TotalBytesPerS(const ProbeResult& result);
 // FailedPrecondition, with what the machine can do, if a rate is more than 2% off its
 // promise (above it too: then the limit does not work).
 absl::Status CheckRates(const ProbeResult& result);
-// The same, and if the shortest round trip more than 2%
-// below its promise or more than 2% and 1 ms above it.
+// The same, and also if the shortest round trip is more than 2% below its promise, or more
+// than 2% and 1 ms above it.
 absl::Status CheckProbe(const ProbeResult& result);
 
 // A line a node.

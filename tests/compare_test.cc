@@ -37,7 +37,7 @@ class Compare : public testing::Test {
     job_.set_workers(2);
     job_.set_servers(1);
     job_.mutable_comparison()->set_repetitions(1);
-    // As root the default is a network lab; lab_test has that.
+    // As root the default is a network lab; compare_failure_test has that.
     job_.mutable_comparison()->set_network("loopback");
   }
 

@@ -1,7 +1,7 @@
 // Every failure by role, kind and moment: each cell of the matrix hits one process of a
 // real run, and expects either that the run goes on or that every process ends within the
-// deadline, with one line that names the culprit. Nothing stays running, no namespace or
-// secret is left behind.
+// deadline, with one line that names the culprit. Nothing stays running, no secret is left
+// behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
