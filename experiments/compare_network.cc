@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/emulation.h"
 #include "core/status.h"
 #include "experiments/network_choice.h"
 #include "net/local_address.h"
@@ -61,9 +62,11 @@ absl::StatusOr<std::unique_ptr<LabSession>> SetUpNetwork(const Arguments& argume
   }
   absl::StatusOr<std::unique_ptr<LabSession>> session =
       StartLab(choice, signals, progress, options);
+  // An emulated job belongs to a link: another one would be another experiment.
+  const bool fixed = choice.asked || IsEmulated(options.runs.front().job);
   // A slower lab still tells more of a cluster than loopback does.
   for (const char* slower : {"500mbit", "200mbit", "100mbit"}) {
-    if (choice.asked || !absl::IsFailedPrecondition(session.status())) break;
+    if (fixed || !absl::IsFailedPrecondition(session.status())) break;
     progress.Say(absl::StrCat(std::string(session.status().message()), "; so ", slower));
     NetworkChoice next = choice;
     ASSIGN_OR_RETURN(next.spec, lab::ParseNetworkSpec(slower));
@@ -74,7 +77,7 @@ absl::StatusOr<std::unique_ptr<LabSession>> SetUpNetwork(const Arguments& argume
     options.network = (*session)->network();
     return session;
   }
-  if (choice.asked || absl::IsCancelled(session.status())) return session.status();
+  if (fixed || absl::IsCancelled(session.status())) return session.status();
   progress.Say(
       absl::StrCat("no network lab, so the runs use loopback and say nothing of a cluster: ",
                    std::string(session.status().message())));

@@ -30,6 +30,14 @@ std::vector<lab::NodeOptions> NodesFor(const std::vector<PlannedRun>& runs) {
 
 }  // namespace
 
+Sites SitesInLab(const lab::NetworkLab& lab, proto::Comparison::Placement placement) {
+  std::vector<Site> workers, servers;
+  for (const lab::Node& node : lab.nodes()) {
+    (node.role == "server" ? servers : workers).push_back(SiteAt(node));
+  }
+  return PlaceOnNodes(SiteAt(lab.control()), std::move(workers), std::move(servers), placement);
+}
+
 std::vector<ProbedNode> ProbedNodes(const lab::ProbeResult& probe, const Scales& scales) {
   const double rate = scales.time * scales.bytes;
   std::vector<ProbedNode> nodes;
@@ -74,12 +82,8 @@ absl::StatusOr<std::unique_ptr<LabSession>> LabSession::Start(const LabSessionOp
 }
 
 void LabSession::Describe(const proto::Job& job, const NetworkChoice& choice) {
-  std::vector<Site> workers, servers;
-  for (const lab::Node& node : lab_->nodes()) {
-    (node.role == "server" ? servers : workers).push_back(SiteAt(node));
-  }
   const proto::Comparison::Placement placement = job.comparison().placement();
-  sites_ = PlaceOnNodes(SiteAt(lab_->control()), std::move(workers), std::move(servers), placement);
+  sites_ = SitesInLab(*lab_, placement);
   network_.interface = "network namespaces";
   network_.loopback = false;
   network_.kind = absl::StrCat("lab: ", lab::LabKindText(lab_->kind()));

@@ -18,12 +18,16 @@
 #include "lab/namespaces.h"
 #include "lab/network_lab.h"
 #include "lab/probe_result.h"
+#include "proto/job.pb.h"
 
 namespace crossover::experiments {
 
 // The probe's figures as results hold them: of the network that is imitated, so an
 // emulated job's scales are taken out again. Pure.
 std::vector<ProbedNode> ProbedNodes(const lab::ProbeResult& probe, const Scales& scales);
+
+// Where the processes of a run live in the lab, its launcher in the control node. Pure.
+Sites SitesInLab(const lab::NetworkLab& lab, proto::Comparison::Placement placement);
 
 struct LabSessionOptions {
   std::vector<PlannedRun> runs;  // of one network; the most workers and servers count

@@ -13,6 +13,7 @@
 #include "experiments/child_process.h"
 #include "experiments/signal_waiter.h"
 #include "lab/namespaces.h"
+#include "lab/network_lab.h"
 #include "os/files.h"
 #include "tests/child_processes.h"
 #include "tests/cluster_fixture.h"
@@ -94,9 +95,19 @@ class CompareFailure : public testing::TestWithParam<CompareCase> {
   std::string run_;
 };
 
+// Why this machine makes no network lab; "" if it does.
+std::string WhyNoLab() {
+  if (geteuid() != 0) return "a network lab needs root";
+  lab::LabOptions options;
+  options.nodes = lab::WorkersAndServers(1, 0);
+  options.switch_binary = "lab/switch";
+  return std::string(lab::NetworkLab::Up(options).status().message());
+}
+
 TEST_P(CompareFailure, LeavesNothingBehind) {
   const FailureCase& cell = GetParam().cell;
-  if (GetParam().in_lab && geteuid() != 0) GTEST_SKIP() << "a network lab needs root";
+  const std::string why_no_lab = GetParam().in_lab ? WhyNoLab() : "";
+  if (!why_no_lab.empty()) GTEST_SKIP() << "no network lab here: " << why_no_lab;
   const auto namespaces_before = lab::ListNamespaces();
   ChildProcess compare = Start();
   ASSERT_TRUE(Await(kPatienceS, [&] { return HasCome() || compare.Poll().has_value(); })) << Log();

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/clock.h"
 #include "core/job.h"
-#include "experiments/site.h"
+#include "experiments/lab_session.h"
 #include "lab/namespaces.h"
 #include "lab/network_lab.h"
 #include "os/files.h"
@@ -25,7 +25,6 @@ namespace crossover::tests {
 namespace {
 
 using experiments::ClusterOptions;
-using experiments::Site;
 using net::MemberState;
 using net::Role;
 using testing::AnyOf;
@@ -69,18 +68,6 @@ class LabForAll : public testing::Environment {
 
 LabForAll* const shared_lab =
     static_cast<LabForAll*>(testing::AddGlobalTestEnvironment(new LabForAll));
-
-experiments::Sites SitesIn(const lab::NetworkLab& lab) {
-  const auto site = [](const lab::Node& node) {
-    return Site{node.name, node.address, node.network_namespace};
-  };
-  std::vector<Site> workers, servers;
-  for (const lab::Node& node : lab.nodes()) {
-    (node.role == "server" ? servers : workers).push_back(site(node));
-  }
-  return experiments::PlaceOnNodes(site(lab.control()), workers, servers,
-                                   proto::Comparison::dedicated);
-}
 
 bool HasCome(const FailureCase& cell, const std::vector<MemberState>& members) {
   for (const MemberState& member : members) {
@@ -235,7 +222,8 @@ TEST_P(Failure, EndsOrGoesOnAndNamesTheCulprit) {
   Striker striker(cell, lab, clock);
   const absl::StatusOr<Outcome> outcome =
       RunJobWith(JobFor(cell), FolderOf(cell), [&](ClusterOptions& options) {
-        if (lab != nullptr) options.sites = SitesIn(*lab);
+        if (lab != nullptr)
+          options.sites = experiments::SitesInLab(*lab, proto::Comparison::dedicated);
         options.on_started = [&](const std::vector<int>& pids) { striker.OnStarted(pids); };
         options.on_progress = [&](const std::vector<MemberState>& members) {
           striker.OnProgress(members);
