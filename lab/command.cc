@@ -94,8 +94,8 @@ absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, int stdin
   return pid;
 }
 
-absl::StatusOr<FileDescriptor> MemoryFile(const std::string& text) {
-  FileDescriptor file(memfd_create("command", MFD_CLOEXEC));
+absl::StatusOr<os::UniqueFd> MemoryFile(const std::string& text) {
+  os::UniqueFd file(memfd_create("command", MFD_CLOEXEC));
   if (!file.valid() ||
       write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
       lseek(file.get(), 0, SEEK_SET) != 0) {
@@ -104,7 +104,7 @@ absl::StatusOr<FileDescriptor> MemoryFile(const std::string& text) {
   return file;
 }
 
-std::string TextOf(const FileDescriptor& file) {
+std::string TextOf(const os::UniqueFd& file) {
   std::string text;
   std::array<char, 4096> part;
   ssize_t bytes = 0;
@@ -117,7 +117,7 @@ std::string TextOf(const FileDescriptor& file) {
 
 bool WaitForEnd(pid_t pid, int timeout_ms) {
   // glibc 2.36 declares pidfd_open without C linkage.
-  const FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  const os::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!process.valid()) return true;  // gone already
   pollfd poll_fd = {.fd = process.get(), .events = POLLIN, .revents = 0};
   int ready = 0;
@@ -130,9 +130,9 @@ bool WaitForEnd(pid_t pid, int timeout_ms) {
 absl::StatusOr<std::string> RunCommand(const std::vector<std::string>& arguments,
                                        const std::string& input) {
   const std::string command = absl::StrCat("`", absl::StrJoin(arguments, " "), "`");
-  ASSIGN_OR_RETURN(const FileDescriptor in, MemoryFile(input));
-  ASSIGN_OR_RETURN(const FileDescriptor out, MemoryFile(""));
-  ASSIGN_OR_RETURN(const FileDescriptor errors, MemoryFile(""));
+  ASSIGN_OR_RETURN(const os::UniqueFd in, MemoryFile(input));
+  ASSIGN_OR_RETURN(const os::UniqueFd out, MemoryFile(""));
+  ASSIGN_OR_RETURN(const os::UniqueFd errors, MemoryFile(""));
   ASSIGN_OR_RETURN(const pid_t pid, Spawn(arguments, in.get(), out.get(), errors.get()));
   const bool ended = WaitForEnd(pid, kCommandTimeoutMs);
   if (!ended) kill(pid, SIGKILL);

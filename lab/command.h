@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lab/file_descriptor.h"
+#include "os/unique_fd.h"
 
 namespace crossover::lab {
 
@@ -23,8 +23,8 @@ absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, int stdin
 bool WaitForEnd(pid_t pid, int timeout_ms);
 
 // A file without a name, read and written from its beginning: a child's input or output.
-absl::StatusOr<FileDescriptor> MemoryFile(const std::string& text);
-std::string TextOf(const FileDescriptor& file);
+absl::StatusOr<os::UniqueFd> MemoryFile(const std::string& text);
+std::string TextOf(const os::UniqueFd& file);
 
 // The program's standard output. Blocks until it has ended, at most 30 s (then it is
 // killed). An exit code other than 0 is an error that holds the command and the last of

@@ -9,9 +9,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "core/status.h"
-#include "lab/file_descriptor.h"
 #include "lab/namespaces.h"
 #include "os/files.h"
+#include "os/unique_fd.h"
 
 namespace crossover::lab {
 namespace {
@@ -21,7 +21,7 @@ constexpr const char* kAllowed = "/proc/sys/net/ipv4/tcp_allowed_congestion_cont
 constexpr const char* kAvailable = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 absl::Status WriteAllowed(const std::string& names) {
-  const FileDescriptor file(open(kAllowed, O_WRONLY | O_CLOEXEC));
+  const os::UniqueFd file(open(kAllowed, O_WRONLY | O_CLOEXEC));
   if (!file.valid() ||
       write(file.get(), names.data(), names.size()) != static_cast<ssize_t>(names.size())) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write '", names, "' to ", kAllowed));

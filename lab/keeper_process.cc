@@ -17,8 +17,8 @@ namespace crossover::lab {
 absl::StatusOr<std::unique_ptr<KeeperProcess>> KeeperProcess::Start(const std::string& binary) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot make a pipe");
-  const FileDescriptor read_end(ends[0]);
-  FileDescriptor write_end(ends[1]);
+  const os::UniqueFd read_end(ends[0]);
+  os::UniqueFd write_end(ends[1]);
   ASSIGN_OR_RETURN(const pid_t pid,
                    Spawn({binary, absl::StrCat("--owner=", getpid())}, read_end.get(), -1, -1));
   return std::unique_ptr<KeeperProcess>(new KeeperProcess(pid, std::move(write_end)));

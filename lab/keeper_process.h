@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "lab/file_descriptor.h"
+#include "os/unique_fd.h"
 
 namespace crossover::lab {
 
@@ -23,10 +23,10 @@ class KeeperProcess {
   KeeperProcess& operator=(const KeeperProcess&) = delete;
 
  private:
-  KeeperProcess(pid_t pid, FileDescriptor life) : pid_(pid), life_(std::move(life)) {}
+  KeeperProcess(pid_t pid, os::UniqueFd life) : pid_(pid), life_(std::move(life)) {}
 
   const pid_t pid_;
-  const FileDescriptor life_;  // closes with this process, whatever its end
+  const os::UniqueFd life_;  // closes with this process, whatever its end
 };
 
 }  // namespace crossover::lab

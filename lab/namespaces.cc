@@ -96,9 +96,9 @@ absl::StatusOr<std::vector<std::string>> RemoveLeftovers() {
 }
 
 absl::StatusOr<ScopedNamespace> ScopedNamespace::Enter(const std::string& name) {
-  FileDescriptor home(open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+  os::UniqueFd home(open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
   if (!home.valid()) return absl::ErrnoToStatus(errno, "cannot open this thread's namespace");
-  const FileDescriptor target(open(PathOf(name).c_str(), O_RDONLY | O_CLOEXEC));
+  const os::UniqueFd target(open(PathOf(name).c_str(), O_RDONLY | O_CLOEXEC));
   if (!target.valid() || setns(target.get(), CLONE_NEWNET) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot enter the network namespace ", name));
   }
@@ -115,7 +115,7 @@ absl::Status SetNetworkSetting(const std::string& name, const std::string& setti
                                const std::string& value) {
   ASSIGN_OR_RETURN(const ScopedNamespace inside, ScopedNamespace::Enter(name));
   const std::string path = absl::StrCat("/proc/sys/net/", setting);
-  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const os::UniqueFd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file.valid() ||
       write(file.get(), value.data(), value.size()) != static_cast<ssize_t>(value.size())) {
     return absl::ErrnoToStatus(

@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lab/file_descriptor.h"
+#include "os/unique_fd.h"
 
 namespace crossover::lab {
 
@@ -44,8 +44,8 @@ class ScopedNamespace {
   ~ScopedNamespace();
 
  private:
-  explicit ScopedNamespace(FileDescriptor home) : home_(std::move(home)) {}
-  FileDescriptor home_;  // invalid: moved from
+  explicit ScopedNamespace(os::UniqueFd home) : home_(std::move(home)) {}
+  os::UniqueFd home_;  // invalid: moved from
 };
 
 // Writes a file under /proc/sys/net as the namespace sees it: "ipv4/tcp_no_metrics_save".

@@ -36,9 +36,9 @@ absl::Status Await(int fd, short events, const Node& from, const Node& to, const
   return Failed(from, to, what, ready == 0 ? ETIMEDOUT : errno);
 }
 
-absl::StatusOr<FileDescriptor> SocketIn(const Node& node) {
+absl::StatusOr<os::UniqueFd> SocketIn(const Node& node) {
   ASSIGN_OR_RETURN(const ScopedNamespace inside, ScopedNamespace::Enter(node.network_namespace));
-  FileDescriptor made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  os::UniqueFd made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made.valid()) return Failed(node, node, "cannot make a socket", errno);
   const int on = 1;
   setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -64,7 +64,7 @@ absl::Status Send(int from_fd, int to_fd, const Node& from, const Node& to) {
 
 absl::StatusOr<Connection> Connect(const Node& from, const Node& to) {
   Connection connection;
-  ASSIGN_OR_RETURN(const FileDescriptor listener, SocketIn(to));
+  ASSIGN_OR_RETURN(const os::UniqueFd listener, SocketIn(to));
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   inet_pton(AF_INET, to.address.c_str(), &address.sin_addr);
@@ -81,7 +81,7 @@ absl::StatusOr<Connection> Connect(const Node& from, const Node& to) {
   RETURN_IF_ERROR(Await(connection.from.get(), POLLOUT, from, to, "cannot connect"));
   RETURN_IF_ERROR(Await(listener.get(), POLLIN, from, to, "no connection arrives"));
   connection.to =
-      FileDescriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      os::UniqueFd(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!connection.to.valid()) return Failed(from, to, "cannot accept", errno);
   const int on = 1;
   setsockopt(connection.to.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -91,7 +91,7 @@ absl::StatusOr<Connection> Connect(const Node& from, const Node& to) {
   return connection;
 }
 
-int64_t RetransmittedSegments(const FileDescriptor& socket) {
+int64_t RetransmittedSegments(const os::UniqueFd& socket) {
   tcp_info info = {};
   socklen_t bytes = sizeof info;
   if (getsockopt(socket.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return 0;

@@ -6,21 +6,21 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "lab/file_descriptor.h"
 #include "lab/network_lab.h"
+#include "os/unique_fd.h"
 
 namespace crossover::lab {
 
 struct Connection {
-  FileDescriptor from;
-  FileDescriptor to;
+  os::UniqueFd from;
+  os::UniqueFd to;
 };
 
 // Both ends are non-blocking.
 absl::StatusOr<Connection> Connect(const Node& from, const Node& to);
 
 // Segments that the socket has sent again.
-int64_t RetransmittedSegments(const FileDescriptor& socket);
+int64_t RetransmittedSegments(const os::UniqueFd& socket);
 
 // 64 bytes there and back; the microseconds that it took.
 absl::StatusOr<double> RoundTripUs(const Connection& connection, const Node& from, const Node& to);

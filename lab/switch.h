@@ -18,12 +18,12 @@
 
 #include "absl/status/statusor.h"
 #include "core/clock.h"
-#include "lab/file_descriptor.h"
 #include "lab/link_model.h"
 #include "lab/network_spec.h"
 #include "lab/packet_pool.h"
 #include "lab/segmentation.h"
 #include "lab/switch_port.h"
+#include "os/unique_fd.h"
 
 namespace crossover::lab {
 
@@ -59,7 +59,7 @@ class Switch {
   };
   struct Port {
     std::string name;
-    FileDescriptor tap;
+    os::UniqueFd tap;
     std::vector<Flight> flights;  // a heap: the first to arrive is in front
     std::deque<Leaving> leaving;
     bool is_empty = false;  // nothing was waiting at its device

@@ -24,13 +24,13 @@ constexpr int kAnswerTimeoutMs = 10'000;
 constexpr int kEndTimeoutMs = 2'000;
 
 struct Pipe {
-  FileDescriptor read_end, write_end;
+  os::UniqueFd read_end, write_end;
 };
 
 absl::StatusOr<Pipe> MakePipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot make a pipe");
-  return Pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+  return Pipe{os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
 }
 
 std::string PortArgument(const SwitchPort& port) {
@@ -41,15 +41,14 @@ std::string PortArgument(const SwitchPort& port) {
 
 }  // namespace
 
-SwitchProcess::SwitchProcess(pid_t pid, FileDescriptor to, FileDescriptor from,
-                             FileDescriptor errors)
+SwitchProcess::SwitchProcess(pid_t pid, os::UniqueFd to, os::UniqueFd from, os::UniqueFd errors)
     : pid_(pid), to_(std::move(to)), from_(std::move(from)), errors_(std::move(errors)) {}
 
 absl::StatusOr<std::unique_ptr<SwitchProcess>> SwitchProcess::Start(
     const std::string& binary, const std::vector<SwitchPort>& ports, uint64_t loss_seed) {
   ASSIGN_OR_RETURN(Pipe commands, MakePipe());
   ASSIGN_OR_RETURN(Pipe answers, MakePipe());
-  ASSIGN_OR_RETURN(FileDescriptor errors, MemoryFile(""));
+  ASSIGN_OR_RETURN(os::UniqueFd errors, MemoryFile(""));
   std::vector<std::string> arguments = {binary, absl::StrCat("--seed=", loss_seed)};
   for (const SwitchPort& port : ports) arguments.push_back(PortArgument(port));
   ASSIGN_OR_RETURN(const pid_t pid, Spawn(arguments, commands.read_end.get(),

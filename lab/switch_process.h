@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lab/file_descriptor.h"
 #include "lab/switch_port.h"
+#include "os/unique_fd.h"
 
 namespace crossover::lab {
 
@@ -34,14 +34,14 @@ class SwitchProcess {
   pid_t pid() const { return pid_; }
 
  private:
-  SwitchProcess(pid_t pid, FileDescriptor to, FileDescriptor from, FileDescriptor errors);
+  SwitchProcess(pid_t pid, os::UniqueFd to, os::UniqueFd from, os::UniqueFd errors);
   absl::StatusOr<std::string> ReadLine(int timeout_ms);
   std::string LastWords() const;
 
   pid_t pid_;
-  FileDescriptor to_;
-  FileDescriptor from_;
-  FileDescriptor errors_;
+  os::UniqueFd to_;
+  os::UniqueFd from_;
+  os::UniqueFd errors_;
   std::string unread_;
 };
 

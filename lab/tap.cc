@@ -17,11 +17,11 @@
 
 namespace crossover::lab {
 
-absl::StatusOr<FileDescriptor> OpenTap(const std::string& network_namespace,
-                                       const std::string& device) {
+absl::StatusOr<os::UniqueFd> OpenTap(const std::string& network_namespace,
+                                     const std::string& device) {
   CROSSOVER_CHECK(device.size() < IFNAMSIZ, "the lab's device names are short");
   ASSIGN_OR_RETURN(const ScopedNamespace inside, ScopedNamespace::Enter(network_namespace));
-  FileDescriptor tap(open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  os::UniqueFd tap(open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!tap.valid()) {
     return absl::ErrnoToStatus(
         errno,

@@ -7,14 +7,14 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "lab/file_descriptor.h"
+#include "os/unique_fd.h"
 
 namespace crossover::lab {
 
 // Makes `device` ("eth0") in the namespace. The descriptor is non-blocking; the device
 // goes when it is closed. Errors say what is missing (root, /dev/net/tun).
-absl::StatusOr<FileDescriptor> OpenTap(const std::string& network_namespace,
-                                       const std::string& device);
+absl::StatusOr<os::UniqueFd> OpenTap(const std::string& network_namespace,
+                                     const std::string& device);
 
 }  // namespace crossover::lab
 

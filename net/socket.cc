@@ -52,24 +52,6 @@ UniqueFd MakeSocket(int family) {
 
 }  // namespace
 
-UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
-  if (this != &other) {
-    Reset();
-    fd_ = other.Release();
-  }
-  return *this;
-}
-
-int UniqueFd::Release() {
-  const int fd = fd_;
-  fd_ = -1;
-  return fd;
-}
-
-void UniqueFd::Reset() {
-  if (fd_ >= 0) close(Release());
-}
-
 std::string ErrnoText(int error) {
   const char* text = strerrordesc_np(error);
   return text != nullptr ? text : absl::StrCat("error ", error);

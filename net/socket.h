@@ -9,25 +9,11 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "os/unique_fd.h"
 
 namespace crossover::net {
 
-// Owns a file descriptor; movable. Closing is all that it does by itself.
-class UniqueFd {
- public:
-  UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(other.Release()) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept;
-  ~UniqueFd() { Reset(); }
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-  int Release();
-  void Reset();
-
- private:
-  int fd_ = -1;
-};
+using os::UniqueFd;
 
 // "Connection refused"
 std::string ErrnoText(int error);

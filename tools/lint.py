@@ -27,7 +27,7 @@ MAY_INCLUDE = {
     "proto": ["proto"],
     "core": ["core", "proto"],
     "os": ["os", "core", "proto"],
-    "net": ["net", "core", "proto"],
+    "net": ["net", "os", "core", "proto"],
     "lab": ["lab", "os", "core", "proto"],
     "process": ["process", "net", "os", "core", "proto"],
     "ps": ["ps", "process", "net", "os", "core", "proto"],

@@ -72,11 +72,11 @@ absl::StatusOr<std::unique_ptr<HostConnection>> HostConnection::Open(
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) != 0) {
     return absl::ErrnoToStatus(errno, "cannot make a socket pair");
   }
-  host->to_ssh_ = lab::FileDescriptor(input[0]);
-  const lab::FileDescriptor ssh_input(input[1]);
+  host->to_ssh_ = os::UniqueFd(input[0]);
+  const os::UniqueFd ssh_input(input[1]);
   if (pipe2(output, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot make a pipe");
-  host->from_ssh_ = lab::FileDescriptor(output[0]);
-  const lab::FileDescriptor ssh_output(output[1]);
+  host->from_ssh_ = os::UniqueFd(output[0]);
+  const os::UniqueFd ssh_output(output[1]);
   ASSIGN_OR_RETURN(host->errors_, lab::MemoryFile(""));
   absl::StatusOr<ChildProcess> ssh =
       ChildProcess::Start({.arguments = options.command,
@@ -310,8 +310,7 @@ absl::Status HostConnection::GetFile(const std::string& from, const std::string&
 absl::StatusOr<std::unique_ptr<StartedProcess>> HostConnection::StartProcess(
     const ChildOptions& options) {
   const int64_t id = next_id_++;
-  lab::FileDescriptor log(
-      open(options.log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  os::UniqueFd log(open(options.log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!log.valid()) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write the log ", options.log_path));
   }

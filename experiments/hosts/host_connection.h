@@ -24,7 +24,7 @@
 #include "experiments/child_process.h"
 #include "experiments/hosts/agent_message.h"
 #include "experiments/run_hosts.h"
-#include "lab/file_descriptor.h"
+#include "os/unique_fd.h"
 
 namespace crossover::experiments {
 
@@ -64,7 +64,7 @@ class HostConnection {
  private:
   class Process;
   struct Watched {  // a process, as the reading thread knows it
-    lab::FileDescriptor log;
+    os::UniqueFd log;
     std::optional<ExitStatus> ended;
   };
 
@@ -83,9 +83,9 @@ class HostConnection {
 
   const ConnectionOptions options_;
   const Clock& clock_;
-  lab::FileDescriptor to_ssh_;
-  lab::FileDescriptor from_ssh_;
-  lab::FileDescriptor errors_;  // what ssh, and the host's shell, wrote to standard error
+  os::UniqueFd to_ssh_;
+  os::UniqueFd from_ssh_;
+  os::UniqueFd errors_;  // what ssh, and the host's shell, wrote to standard error
   std::optional<ChildProcess> ssh_;
   MessageReader reader_;  // Meet's, then the reading thread's
   AgentMessage hello_;
