@@ -1,9 +1,9 @@
-// Collective algorithms as pure schedules: for one rank, the list of steps that an
-// executor (allreduce/collective.h) runs and a serial replay (allreduce/replay.h)
-// repeats. A step moves segments with peers at the same time, then reduces what came.
-// All ranks' schedules have the same number of steps, and what a rank sends in a step
-// its peer receives in that step. Lengths and offsets are fp32 values. Pure, thread-safe;
-// 0 <= rank < world_size and length >= 0 (CHECK).
+// Collective algorithms as pure schedules: for one rank, the list of steps that the engine
+// (allreduce/engine.h) runs and a serial replay (allreduce/replay.h) repeats. A step moves
+// segments of one working buffer with peers and combines what came. All ranks' schedules have the
+// same number of steps, and what a rank sends in a step its peer receives in that step. A byte is
+// sent as soon as the earlier steps have made it final: a step is no barrier unless it is
+// `ordered`. Offsets and lengths are in values. Pure, thread-safe.
 #ifndef CROSSOVER_ALLREDUCE_SCHEDULE_H_
 #define CROSSOVER_ALLREDUCE_SCHEDULE_H_
 
@@ -12,20 +12,20 @@
 
 namespace crossover::allreduce {
 
-// A stretch of the buffer, fp32 values.
+// A stretch of the buffer, in values.
 struct Segment {
   int64_t offset = 0;
-  int64_t length = 0;  // may be 0
+  int64_t length = 0;  // may be 0: the message is a header alone
 };
 // Cuts `length` values into `pieces` stretches whose lengths differ by at most one,
 // the longer ones first.
 std::vector<Segment> CutEvenly(int64_t length, int pieces);
 
 enum class Action {
-  kReplace,       // the received values take the place of ours
-  kAddReceived,   // ours = received + ours
-  kKeepForOwner,  // staged; ours = the sum over ranks 0..N-1 in that order, from rank
-                  // 0's values on, with ours in its place
+  kReplace,          // the received values take the place of ours
+  kReduce,           // ours = received op ours
+  kReduceRankOrder,  // staged; ours = the values of ranks 0..N-1 combined in that order, with ours
+                     // in its place. One receive from every other rank of `group`.
 };
 
 struct Transfer {
@@ -34,26 +34,15 @@ struct Transfer {
 };
 struct Step {
   std::vector<Transfer> sends;     // at most one a peer
-  std::vector<Transfer> receives;  // at most one a peer, disjoint from the sends' segments;
-                                   // with kKeepForOwner all of one and the same segment
+  std::vector<Transfer> receives;  // at most one a peer; disjoint from each other, but with
+                                   // kReduceRankOrder all of one and the same segment
   Action action = Action::kReplace;
+  // After this step's action the received segments are whole reductions: averages are divided.
+  bool completes = false;
+  // Nothing is sent before all receives of all earlier steps have come.
+  bool ordered = false;
 };
 using Schedule = std::vector<Step>;
-
-// Ring AllReduce (Patarasuk and Yuan 2009): N-1 steps of reduce-scatter, then N-1
-// of all-gather. In step k of the first phase rank r sends segment r-k to r+1 and
-// adds segment r-k-1 from r-1; it ends owning segment r+1. In step k of the second it
-// sends segment r+1-k and takes r-k. Of a buffer of M bytes every rank sends and
-// receives 2 (N-1)/N M: exactly, it sends M twice less segments r+1 and r+2.
-// The sum of segment s is taken in the ring's order s, s+1, ..., s-1: the same bits on
-// every rank, but not those of a sum in rank order.
-Schedule RingSchedule(int rank, int world_size, int64_t length);
-
-// Direct AllReduce: every rank sends segment j straight to its owner, rank j, which
-// sums ranks 0..N-1 in that order; then every owner sends its sum to all. Two steps (none
-// for one rank), the ring's bytes: rank r sends M - segment r, then (N-1) segment r, and
-// receives as much.
-Schedule DirectSchedule(int rank, int world_size, int64_t length);
 
 }  // namespace crossover::allreduce
 

@@ -1,57 +1,100 @@
-// One rank's connections to its peers: framed messages, in order for each pair
-// and direction. Implementations: TCP (net/tcp_endpoint.h), in-process for tests
-// (net/inproc_endpoint.h), a decorator that injects faults (net/faulty_endpoint.h).
+// One rank's byte streams to its peers: one for each peer and direction, reliable and in
+// order. What the bytes mean is the caller's (allreduce/frame.h). Implementations: TCP
+// (net/tcp_endpoint.h), shared memory within a host (net/shared_memory_endpoint.h), a gRPC
+// stream (net/grpc_endpoint.h), in-process for tests (net/inproc_endpoint.h), and a decorator
+// that injects faults (net/faulty_endpoint.h).
 #ifndef CROSSOVER_NET_ENDPOINT_H_
 #define CROSSOVER_NET_ENDPOINT_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace crossover::net {
 
-// What the sender of a message believes it is doing; travels in the message's
-// header. The receiver compares it with its own belief and refuses a difference,
-// naming both sides.
-struct MessageTag {
-  uint32_t operation = 0;    // the caller's code for the collective and its step
-  uint64_t sequence = 0;     // counts the caller's collectives
-  uint64_t total_bytes = 0;  // of the whole collective, so that ranks which differ in
-                             // it notice with the first message between them
+// How TrySend may use the caller's bytes.
+enum class SendMode {
+  kCopy,    // taken bytes have been copied: they may change at once
+  kBorrow,  // taken bytes may still be read until the receiver has them: they must not change
+            // before an answer of the receiver's tells so (an endpoint may copy all the same)
 };
 
-struct SendOp {
+// What to wait for.
+struct Interest {
   int peer = 0;
-  std::span<const std::byte> data;
-};
-struct ReceiveOp {
-  int peer = 0;
-  std::span<std::byte> into;
+  bool send = false;
+  bool receive = false;
 };
 
-// Belongs to one thread at a time, except Abort. Buffers are borrowed during the call.
+// What a peer has said of itself beside the data (Endpoint::Publish).
+struct PeerNote {
+  std::string text;        // "" if nothing came yet
+  int64_t received_ns = 0;  // on the endpoint's clock
+};
+
+// Belongs to one thread at a time, except Abort and Wake, which any thread may call.
+// The first failure stays: afterwards every call returns it.
 class Endpoint {
  public:
   virtual ~Endpoint() = default;
-  virtual int rank() const = 0;
-  virtual int world_size() const = 0;
-  // Sends and receives one message with each named peer (at most one send and one
-  // receive per peer), all at once, so that no order of calls can deadlock. A message may
-  // be empty: its header is exchanged all the same. Blocks until all have moved, a
-  // peer has made no progress for the time given at construction, or Abort. "Sent"
-  // means handed over; only a later answer tells that the peer has it.
-  // Errors name the peer: its loss, its silence, or a message that differs in
-  // tag or length from what is expected. A rank that fails tells its peers why, and
-  // whoever waits for it fails with the same text. After an error the endpoint is of
-  // no more use: every later call returns that error. Received values are undefined.
-  virtual absl::Status Exchange(const MessageTag& tag, std::span<const SendOp> sends,
-                                std::span<const ReceiveOp> receives) = 0;
-  // From any thread: makes the present and every later Exchange fail with this
-  // status, which must not be OK. The first failure stays.
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  int rank() const { return rank_; }
+  int world_size() const { return world_size_; }
+  // Whether kBorrow differs from kCopy here; equal on all ranks.
+  bool borrows() const { return borrows_; }
+
+  // Both move what can be moved at once, never block, and return how many bytes moved (0: none
+  // at the moment). What TrySend has not taken has to be offered again: the next call's data
+  // begins where the last one's taken bytes ended, in the same mode, and may be longer.
+  // Errors: the peer's loss, with its own last words where it had time for some.
+  virtual absl::StatusOr<size_t> TrySend(int peer, std::span<const std::byte> data,
+                                         SendMode mode) = 0;
+  virtual absl::StatusOr<size_t> TryReceive(int peer, std::span<std::byte> into) = 0;
+
+  // Blocks until one of the interests may move, Wake, a note, or `timeout_ns` (0: looks only);
+  // may return early for no reason. Errors: an abort, or the loss or last words of any peer, in
+  // `interests` or not: so a rank learns of every failure that it waits through.
+  virtual absl::Status Wait(std::span<const Interest> interests, int64_t timeout_ns) = 0;
+  // Makes the present Wait return, or else the next.
+  virtual void Wake() = 0;
+
+  // Tells all peers what this rank is doing; never blocks, and may be lost where a peer does not
+  // listen. At most kNoteBytesMax bytes; longer is cut.
+  virtual void Publish(const std::string& note) = 0;
+  // The latest that came; taken in by Wait.
+  const PeerNote& NoteOf(int peer) const { return notes_[peer]; }
+
+  // Makes the present and every later call fail with this status, which must not be OK, and
+  // tells it to all peers as this rank's last words: whoever waits for this rank, now or later,
+  // fails with "rank 1 gave up: WHY". Words that came from a peer are passed on unchanged, so
+  // that everyone's error names the first cause. Never blocks.
   virtual void Abort(const absl::Status& why) = 0;
+
+ protected:
+  Endpoint(int rank, int world_size, bool borrows)
+      : rank_(rank), world_size_(world_size), borrows_(borrows), notes_(world_size) {}
+  void KeepNote(int peer, PeerNote note) { notes_[peer] = std::move(note); }
+
+ private:
+  const int rank_;
+  const int world_size_;
+  const bool borrows_;
+  std::vector<PeerNote> notes_;  // by rank
 };
+
+inline constexpr size_t kNoteBytesMax = 512;
+inline constexpr size_t kLastWordsBytesMax = 1024;
+
+// "rank 1 gave up: WHY", cut to kLastWordsBytesMax; words that say so already stay as they are.
+std::string LastWords(int rank, const absl::Status& why);
 
 }  // namespace crossover::net
 
