@@ -34,7 +34,7 @@ struct Interest {
 
 // What a peer has said of itself beside the data (Endpoint::Publish).
 struct PeerNote {
-  std::string text;        // "" if nothing came yet
+  std::string text;         // "" if nothing came yet
   int64_t received_ns = 0;  // on the endpoint's clock
 };
 
