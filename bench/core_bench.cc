@@ -13,7 +13,10 @@
 
 #include "benchmark/benchmark.h"
 #include "core/bucket_plan.h"
+#include "core/combine.h"
+#include "core/data_type.h"
 #include "core/flat_layout.h"
+#include "core/half.h"
 #include "core/optimizer.h"
 #include "core/reduce.h"
 #include "core/shard_plan.h"
@@ -89,6 +92,92 @@ void BM_AddBytesIntoAligned(benchmark::State& state) { AddBytes(state, 0); }
 void BM_AddBytesIntoOffByOne(benchmark::State& state) { AddBytes(state, 1); }
 BENCHMARK(BM_AddBytesIntoAligned)->Apply(EachLength);
 BENCHMARK(BM_AddBytesIntoOffByOne)->Apply(EachLength);
+
+// Small whole numbers, which every type holds exactly, as do their sums.
+std::vector<std::byte> WholeNumbers(DataType type, int64_t length, int seed) {
+  std::vector<float> floats(length);
+  for (int64_t i = 0; i < length; ++i) floats[i] = static_cast<float>((i * 7 + seed) % 13);
+  std::vector<std::byte> bytes(length * BytesOf(type));
+  auto convert = [&](auto zero) {
+    for (int64_t i = 0; i < length; ++i) {
+      const auto value = static_cast<decltype(zero)>(floats[i]);
+      std::memcpy(bytes.data() + i * sizeof(value), &value, sizeof(value));
+    }
+  };
+  switch (type) {
+    case DataType::kFloat32:
+      convert(0.0f);
+      break;
+    case DataType::kFloat16:
+      FloatsToFloat16s(floats.data(), bytes.data(), length);
+      break;
+    case DataType::kBfloat16:
+      FloatsToBfloat16s(floats.data(), bytes.data(), length);
+      break;
+    case DataType::kFloat64:
+      convert(0.0);
+      break;
+    case DataType::kInt32:
+      convert(int32_t{0});
+      break;
+    case DataType::kInt64:
+      convert(int64_t{0});
+      break;
+  }
+  return bytes;
+}
+
+// bytes/s of one buffer in its own type.
+void RunCombine(benchmark::State& state, DataType type, ReduceOp op) {
+  const int64_t length = state.range(0);
+  const std::vector<std::byte> from = WholeNumbers(type, length, 0);
+  std::vector<std::byte> into = WholeNumbers(type, length, 0);
+  Combine(type, ReduceOp::kSum, into.data(), from.data(), length);
+  FinishAverage(type, into.data(), length, 2);
+  if (into != from) return state.SkipWithError("half of twice a value is another");
+  Combine(type, op, into.data(), from.data(), length);
+  if (op == ReduceOp::kMin && into != from) return state.SkipWithError("a wrong minimum");
+  for (auto _ : state) {
+    Combine(type, op, into.data(), from.data(), length);
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(from.size()));
+}
+BENCHMARK_CAPTURE(RunCombine, sum_fp32, DataType::kFloat32, ReduceOp::kSum)->Apply(EachLength);
+BENCHMARK_CAPTURE(RunCombine, sum_fp16, DataType::kFloat16, ReduceOp::kSum)->Apply(EachLength);
+BENCHMARK_CAPTURE(RunCombine, sum_bf16, DataType::kBfloat16, ReduceOp::kSum)->Apply(EachLength);
+BENCHMARK_CAPTURE(RunCombine, sum_fp64, DataType::kFloat64, ReduceOp::kSum)->Apply(EachLength);
+BENCHMARK_CAPTURE(RunCombine, sum_int32, DataType::kInt32, ReduceOp::kSum)->Apply(EachLength);
+BENCHMARK_CAPTURE(RunCombine, sum_int64, DataType::kInt64, ReduceOp::kSum)->Apply(EachLength);
+BENCHMARK_CAPTURE(RunCombine, min_fp32, DataType::kFloat32, ReduceOp::kMin)->Apply(EachLength);
+
+// Four parts into four buffers, as ranks of one host do with their shared ones; bytes/s of one.
+void RunCombineIntoAll(benchmark::State& state, DataType type, Stores stores) {
+  const int64_t length = state.range(0);
+  std::vector<std::vector<std::byte>> buffers;
+  std::vector<const std::byte*> parts;
+  std::vector<std::byte*> into;
+  for (int k = 0; k < 4; ++k) buffers.push_back(WholeNumbers(type, length, 0));
+  for (std::vector<std::byte>& buffer : buffers) {
+    parts.push_back(buffer.data());
+    into.push_back(buffer.data());
+  }
+  const std::vector<std::byte> expected = buffers[0];  // the mean of equals
+  for (auto _ : state) {
+    CombineInOrderIntoAll(type, ReduceOp::kAverage, into, parts, length, stores);
+    benchmark::ClobberMemory();
+  }
+  for (const std::vector<std::byte>& buffer : buffers) {
+    if (buffer != expected) return state.SkipWithError("the mean of equal values is another");
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(expected.size()));
+}
+BENCHMARK_CAPTURE(RunCombineIntoAll, fp32_cached, DataType::kFloat32, Stores::kCached)
+    ->Apply(EachLength);
+BENCHMARK_CAPTURE(RunCombineIntoAll, fp32_stream, DataType::kFloat32, Stores::kStream)
+    ->Apply(EachLength);
+BENCHMARK_CAPTURE(RunCombineIntoAll, bf16_cached, DataType::kBfloat16, Stores::kCached)
+    ->Apply(EachLength);
 
 void BM_DivideBy(benchmark::State& state) {
   const std::vector<float> before = Values(state.range(0), 1);
