@@ -68,7 +68,7 @@ TEST(TcpEndpointTest, WhatASlowPeerHasNotReadIsStillDeliveredAfterLeaving) {
   Bytes into(sent);
   const absl::Status status = ReceiveAll(*endpoints[1], 0, into);
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_TRUE(std::equal(into.begin(), into.end(), data.begin()));
+  EXPECT_TRUE(SameBytes(into, std::span(data).first(sent)));
 }
 
 TEST(TcpEndpointTest, TheCongestionControlIsSetOrTheHostsChoicesAreNamed) {
