@@ -44,8 +44,9 @@ class SharedMemoryGroup {
     uint32_t group = 0;      // tells groups of one job apart
     Meeting::Options meeting;
     int64_t small_bytes_max = 8 << 10;
-    int64_t slot_bytes = 256 << 10;       // a multiple of 64
-    int64_t stream_bytes_min = 64 << 20;  // results in larger buffers are written past the caches
+    int64_t slot_bytes = 256 << 10;  // a multiple of 64
+    // Out of place, results in buffers of at least so many bytes are written past the caches.
+    int64_t stream_bytes_min = 16 << 20;
   };
   // One member creates the memory and gives its descriptor to the others, which attach. Neither
   // waits for anybody. `endpoint` tells of peers that are dead or have given up, `registry` where

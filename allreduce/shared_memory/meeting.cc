@@ -54,8 +54,9 @@ Announcement& Meeting::Begin() { return region_.announcement(self_, ++index_); }
 
 absl::Status Meeting::Announce(const Frame& frame) {
   frame_ = &frame;
-  region_.announcement(self_, index_).frame = EncodeFrame(frame);
-  region_.cell(self_).announcements.store(index_, std::memory_order_release);
+  Announcement& ours = region_.announcement(self_, index_);
+  ours.frame = EncodeFrame(frame);
+  ours.index.store(index_, std::memory_order_release);
   announcing_ = true;
   Post();
   RETURN_IF_ERROR(AwaitAll());
@@ -154,9 +155,12 @@ absl::Status Meeting::SilenceError() const {
 }
 
 std::string Meeting::LastDoing(int member) const {
-  const Cell& cell = region_.cell(member);
-  if (cell.pid.load(std::memory_order_acquire) == 0) return "has not come yet";
-  const uint64_t index = cell.announcements.load(std::memory_order_acquire);
+  if (region_.cell(member).pid.load(std::memory_order_acquire) == 0) return "has not come yet";
+  uint64_t index = 0;
+  for (int k = 0; k < 2; ++k) {
+    const Announcement& announcement = region_.announcement(member, k);
+    index = std::max(index, announcement.index.load(std::memory_order_acquire));
+  }
   if (index == 0) return "has begun no collective";
   // It may be writing at this moment: the frame says whether it is one.
   const FrameBytes bytes = region_.announcement(member, index).frame;
