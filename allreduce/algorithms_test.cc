@@ -11,9 +11,7 @@
 namespace crossover::allreduce {
 namespace {
 
-std::vector<int> WorldSizes() {
-  return {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 15, 16, 17, 31, 32, 33, 63, 64};
-}
+std::vector<int> WorldSizes() { return {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 33, 64}; }
 
 // A value as the set of ranks whose contributions are in it (up to 64), and how often it has been
 // completed.

@@ -63,6 +63,7 @@ struct Rank {
   int64_t sent = 0;
   int64_t received = 0;
   uint64_t haste = 1;  // moves at one chance in this many
+  Moments moments;     // `began` is decided beforehand
 };
 
 // The first value from `position` on that one of the open messages of steps up to `last_step`
@@ -127,6 +128,7 @@ Simulation::Simulation(const std::vector<Schedule>& schedules, std::vector<Bytes
     self.values = std::move(buffers[r]);
     self.versions.resize(self.values.size() / ValueBytes());
     self.haste = Random(4) == 0 ? 16 : 1 + Random(3);
+    self.moments.began = Random(4) == 0 ? 1 + Random(100) : 1;
     for (int k = 0; k < static_cast<int>(schedules[r].size()); ++k) {
       for (const Transfer& send : schedules[r][k].sends) {
         self.send_queue[send.peer].push_back(self.sends.size());
@@ -158,6 +160,7 @@ SimulationResult Simulation::TakeResult() {
     result.buffers.push_back(std::move(self.values));
     result.sent.push_back(self.sent);
     result.received.push_back(self.received);
+    result.moments.push_back(self.moments);
   }
   return result;
 }
@@ -168,7 +171,9 @@ absl::StatusOr<bool> Simulation::Round(bool chance) {
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[Random(i)]);
   bool moved = false;
   for (const int rank : order) {
-    if (chance && Random(ranks_[rank].haste) != 0) continue;
+    int64_t& began = ranks_[rank].moments.began;
+    if (chance && (began > tick_ || Random(ranks_[rank].haste) != 0)) continue;
+    began = std::min(began, tick_);
     ASSIGN_OR_RETURN(const bool this_moved, Visit(rank, chance));
     moved |= this_moved;
   }
@@ -198,6 +203,7 @@ absl::StatusOr<bool> Simulation::Visit(int rank, bool chance) {
   };
   skip(self.sends, self.first_open_send);
   skip(self.receives, self.first_open_receive);
+  if (moved) self.moments.ended = tick_;
   return moved;
 }
 
@@ -297,6 +303,7 @@ int64_t Simulation::TakeValues(Rank& self, Message& message, const Parcel& parce
   const int64_t written = std::min(count, Writable(self, message) - offset);
   Write(self, step, offset, parcel.values.data(), written);
   message.done += written;
+  if (written > 0) self.moments.last_value = tick_;
   return written;
 }
 
@@ -360,6 +367,7 @@ bool Simulation::CombineStep(int rank, const Step& step, const std::vector<Messa
   CombineInOrder(options_.type, op, self.values.data() + offset * ValueBytes(), in_order, count);
   for (int64_t i = offset; i < offset + count; ++i) ++self.versions[i];
   for (Message* message : group) message->done += count;
+  self.moments.last_value = tick_;
   return true;
 }
 

@@ -1,6 +1,6 @@
 // Runs all ranks' schedules in one thread by the engine's rules (allreduce/schedule.h), in an order
-// that a seed decides: ranks that are slow, messages that are late, moves that are short, streams
-// and staging that hold little. Pure: one seed, one run. For tests.
+// that a seed decides: ranks that are slow or late, messages that are late, moves that are short,
+// streams and staging that hold little. Pure: one seed, one run. For tests.
 #ifndef CROSSOVER_ALLREDUCE_SIMULATOR_H_
 #define CROSSOVER_ALLREDUCE_SIMULATOR_H_
 
@@ -23,10 +23,17 @@ struct SimulationOptions {
   bool borrow = false;
 };
 
+// A rank's moments, counted in rounds of all ranks; 0 for what never came.
+struct Moments {
+  int64_t began = 0;
+  int64_t last_value = 0;  // the last received value was in place
+  int64_t ended = 0;
+};
 struct SimulationResult {
   std::vector<std::vector<std::byte>> buffers;  // by rank
   std::vector<int64_t> sent;                    // values, by rank
   std::vector<int64_t> received;
+  std::vector<Moments> moments;
 };
 
 // schedules[r] and buffers[r] are rank r's. An average is divided by the number of ranks.
