@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Communicator::Request SumOf(std::vector<float>& values, std::string_view name) {
+Communicator::Request SumOf(std::vector<float>& values, absl::string_view name) {
   return {.kind = Kind::kAllReduce,
           .count = static_cast<int64_t>(values.size()),
           .input = values.data(),
@@ -29,7 +29,7 @@ TEST(CollectiveThread, SumsEveryBucketInOrderWhateverIsWaitedForFirst) {
   constexpr int kBuckets = 20;  // more than are in flight at once
   constexpr int kWorldSize = 3;
   SystemClock clock;
-  Endpoints endpoints = net::MakeInprocEndpoints(kWorldSize, {}, clock);
+  Endpoints endpoints = net::MakeInprocEndpoints(kWorldSize, clock);
   const auto statuses = RunRanks(endpoints, [&](net::Endpoint& endpoint) {
     Communicator communicator(endpoint, TestOptions(Algorithm::kRing), clock);
     CollectiveThread thread(communicator, {});
@@ -59,7 +59,7 @@ TEST(CollectiveThread, SumsEveryBucketInOrderWhateverIsWaitedForFirst) {
 
 TEST(CollectiveThread, AFailureEndsWhatIsInFlightAndWhatIsQueuedLater) {
   SystemClock clock;
-  Endpoints endpoints = net::MakeInprocEndpoints(2, {}, clock);
+  Endpoints endpoints = net::MakeInprocEndpoints(2, clock);
   const auto statuses = RunRanks(endpoints, [&](net::Endpoint& endpoint) {
     if (endpoint.rank() == 1) return absl::CancelledError("gone");  // closes its endpoint
     Communicator communicator(endpoint, TestOptions(Algorithm::kRing), clock);
@@ -77,7 +77,7 @@ TEST(CollectiveThread, AFailureEndsWhatIsInFlightAndWhatIsQueuedLater) {
 
 TEST(CollectiveThread, FinishesWhatIsQueuedBeforeItEnds) {
   SystemClock clock;
-  Endpoints endpoints = net::MakeInprocEndpoints(2, {}, clock);
+  Endpoints endpoints = net::MakeInprocEndpoints(2, clock);
   RunRanks(endpoints, [&](net::Endpoint& endpoint) {
     Communicator communicator(endpoint, TestOptions(Algorithm::kRing), clock);
     std::vector<std::vector<float>> buckets(10, std::vector<float>(100, 1));

@@ -167,7 +167,7 @@ absl::Status Communicator::Run(const Request& request) {
   return Finish(number);
 }
 
-absl::Status Communicator::AllReduceSum(std::span<float> values, std::string_view name) {
+absl::Status Communicator::AllReduceSum(std::span<float> values, absl::string_view name) {
   return Run({.kind = Kind::kAllReduce,
               .type = DataType::kFloat32,
               .op = ReduceOp::kSum,
@@ -178,7 +178,7 @@ absl::Status Communicator::AllReduceSum(std::span<float> values, std::string_vie
               .algorithm = {}});
 }
 
-absl::Status Communicator::Broadcast(std::span<float> values, int root, std::string_view name) {
+absl::Status Communicator::Broadcast(std::span<float> values, int root, absl::string_view name) {
   return Run({.kind = Kind::kBroadcast,
               .type = DataType::kFloat32,
               .count = static_cast<int64_t>(values.size()),

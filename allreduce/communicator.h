@@ -16,11 +16,11 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "allreduce/algorithms.h"
 #include "allreduce/engine.h"
 #include "core/clock.h"
@@ -56,7 +56,7 @@ class Communicator {
     const void* input = nullptr;
     void* output = nullptr;
     int root = 0;                        // of a Broadcast
-    std::string_view name;               // in errors; kNameBytesMax characters of it
+    absl::string_view name;               // in errors; kNameBytesMax characters of it
     std::optional<Algorithm> algorithm;  // instead of the choice
   };
 
@@ -77,8 +77,8 @@ class Communicator {
   absl::Status Run(const Request& request);
 
   // In place, fp32.
-  absl::Status AllReduceSum(std::span<float> values, std::string_view name);
-  absl::Status Broadcast(std::span<float> values, int root, std::string_view name);
+  absl::Status AllReduceSum(std::span<float> values, absl::string_view name);
+  absl::Status Broadcast(std::span<float> values, int root, absl::string_view name);
 
   int rank() const { return endpoint_.rank(); }
   int world_size() const { return endpoint_.world_size(); }

@@ -93,7 +93,7 @@ TEST_P(CommunicatorTest, EqualsTheClosedFormForEveryTypeAndOperation) {
       kind() == Kind::kBarrier
           ? std::vector<int64_t>{0}
           : std::vector<int64_t>{0, 1, world_size() - 1, world_size() + 1, 5003};
-  Endpoints endpoints = net::MakeInprocEndpoints(world_size(), {}, clock_);
+  Endpoints endpoints = net::MakeInprocEndpoints(world_size(), clock_);
   const auto statuses = RunRanks(endpoints, [&](net::Endpoint& endpoint) {
     Communicator communicator(endpoint, Options(), clock_);
     const int rank = endpoint.rank();
@@ -130,7 +130,7 @@ TEST_P(CommunicatorTest, InPlaceAndSeveralInFlightAtOnce) {
   if (kind() == Kind::kBarrier) GTEST_SKIP() << "has no values";
   constexpr int kInFlight = 5;
   constexpr int64_t kCount = 20'011;
-  Endpoints endpoints = net::MakeInprocEndpoints(world_size(), {}, clock_);
+  Endpoints endpoints = net::MakeInprocEndpoints(world_size(), clock_);
   const auto statuses = RunRanks(endpoints, [&](net::Endpoint& endpoint) {
     Communicator communicator(endpoint, Options(), clock_);
     const int rank = endpoint.rank();
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(All, CommunicatorTest, testing::ValuesIn(AllCases()),
 
 TEST(CommunicatorRequest, WhatCannotBeIsRefusedAndHarmsNothing) {
   SystemClock clock;
-  Endpoints endpoints = net::MakeInprocEndpoints(1, {}, clock);
+  Endpoints endpoints = net::MakeInprocEndpoints(1, clock);
   Communicator communicator(*endpoints[0], TestOptions(Algorithm::kRing), clock);
   float value = 1;
   const Communicator::Request good = {

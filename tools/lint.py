@@ -31,7 +31,7 @@ MAY_INCLUDE = {
     "lab": ["lab", "os", "core", "proto"],
     "process": ["process", "net", "os", "core", "proto"],
     "ps": ["ps", "process", "net", "os", "core", "proto"],
-    "allreduce": ["allreduce", "net", "core", "proto"],
+    "allreduce": ["allreduce", "net", "os", "core", "proto"],
     "worker": ["worker", "ps", "process", "allreduce", "net", "os", "core", "proto"],
     "experiments": ["experiments", "worker/data", "lab", "net", "os", "core", "proto"],
 }

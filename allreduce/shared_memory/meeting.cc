@@ -1,0 +1,168 @@
+#include "allreduce/shared_memory/meeting.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/check.h"
+#include "core/status.h"
+
+namespace crossover::allreduce {
+namespace {
+
+constexpr int64_t kSliceNs = 50'000'000;
+
+// The frame but for its sender, which is all that may differ.
+constexpr size_t kSenderBegin = 12;
+constexpr size_t kSenderEnd = 16;
+
+bool SameCollective(const FrameBytes& a, const FrameBytes& b) {
+  return std::memcmp(a.data(), b.data(), kSenderBegin) == 0 &&
+         std::memcmp(a.data() + kSenderEnd, b.data() + kSenderEnd, kFrameBytes - kSenderEnd) == 0;
+}
+
+void Pause() {
+#ifdef __x86_64__
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+Meeting::Meeting(const Region& region, std::vector<int> ranks, const Options& options,
+                 net::Endpoint& endpoint, const Clock& clock)
+    : region_(region),
+      ranks_(std::move(ranks)),
+      options_(options),
+      endpoint_(endpoint),
+      clock_(clock) {
+  const auto self = std::ranges::find(ranks_, endpoint.rank());
+  CROSSOVER_CHECK(self != ranks_.end(), "a rank is a member of its host's group");
+  self_ = static_cast<int>(self - ranks_.begin());
+}
+
+Announcement& Meeting::Begin() { return region_.announcement(self_, ++index_); }
+
+absl::Status Meeting::Announce(const Frame& frame) {
+  frame_ = &frame;
+  region_.announcement(self_, index_).frame = EncodeFrame(frame);
+  region_.cell(self_).announcements.store(index_, std::memory_order_release);
+  announcing_ = true;
+  Post();
+  RETURN_IF_ERROR(AwaitAll());
+  RETURN_IF_ERROR(CompareFrames());
+  announcing_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status Meeting::Sync() {
+  Post();
+  return AwaitAll();
+}
+
+void Meeting::Post() {
+  Cell& cell = region_.cell(self_);
+  // In one order with the sleepers' count, or both sides could miss each other.
+  cell.posts.store(++posts_, std::memory_order_seq_cst);
+  if (cell.sleepers.load(std::memory_order_seq_cst) != 0) {
+    syscall(SYS_futex, &cell.posts, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  }
+}
+
+bool Meeting::HasCome(int member) const {
+  const uint32_t posts = region_.cell(member).posts.load(std::memory_order_acquire);
+  return static_cast<int32_t>(posts - posts_) >= 0;
+}
+
+absl::Status Meeting::AwaitAll() {
+  for (int k = 1; k < members(); ++k) RETURN_IF_ERROR(Await((self_ + k) % members()));
+  return absl::OkStatus();
+}
+
+absl::Status Meeting::Await(int member) {
+  for (int round = 0; round < options_.spin_rounds; ++round) {
+    if (HasCome(member)) return absl::OkStatus();
+    if (options_.yield) {
+      sched_yield();
+    } else {
+      Pause();
+    }
+  }
+  const int64_t since_ns = clock_.NowNs();
+  while (!HasCome(member)) {
+    SleepOn(member);
+    if (HasCome(member)) break;
+    RETURN_IF_ERROR(LookAround(since_ns));
+  }
+  return absl::OkStatus();
+}
+
+void Meeting::SleepOn(int member) const {
+  Cell& cell = region_.cell(member);
+  cell.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  const uint32_t posts = cell.posts.load(std::memory_order_seq_cst);
+  if (static_cast<int32_t>(posts - posts_) < 0) {
+    const timespec slice = {0, kSliceNs};
+    syscall(SYS_futex, &cell.posts, FUTEX_WAIT, posts, &slice, nullptr, 0);
+  }
+  cell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+absl::Status Meeting::LookAround(int64_t waiting_since_ns) {
+  // A mismatch first: it says more than a peer's end that follows from it.
+  if (announcing_) RETURN_IF_ERROR(CompareFrames());
+  RETURN_IF_ERROR(endpoint_.Wait({}, 0));
+  const double waited_s = static_cast<double>(clock_.NowNs() - waiting_since_ns) * 1e-9;
+  if (waited_s < options_.silence_s) return absl::OkStatus();
+  const absl::Status error = SilenceError();
+  endpoint_.Abort(error);
+  return error;
+}
+
+absl::Status Meeting::CompareFrames() {
+  const FrameBytes& ours = region_.announcement(self_, index_).frame;
+  for (int member = 0; member < members(); ++member) {
+    if (member == self_ || !HasCome(member)) continue;
+    const FrameBytes& theirs = region_.announcement(member, index_).frame;
+    if (SameCollective(ours, theirs)) continue;
+    const absl::Status error = MismatchError(ranks_[self_], ranks_[member], theirs, *frame_);
+    endpoint_.Abort(error);
+    return error;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Meeting::SilenceError() const {
+  std::vector<std::string> missing;
+  for (int member = 0; member < members(); ++member) {
+    if (member == self_ || HasCome(member)) continue;
+    missing.push_back(absl::StrCat("rank ", ranks_[member], " (", LastDoing(member), ")"));
+  }
+  return absl::DeadlineExceededError(
+      absl::StrCat("rank ", ranks_[self_], " in ", Describe(*frame_), " has waited for ",
+                   options_.silence_s, " s in shared memory for ", absl::StrJoin(missing, ", "),
+                   "; fix: see what those ranks do, or allow more time"));
+}
+
+std::string Meeting::LastDoing(int member) const {
+  const Cell& cell = region_.cell(member);
+  if (cell.pid.load(std::memory_order_acquire) == 0) return "has not come yet";
+  const uint64_t index = cell.announcements.load(std::memory_order_acquire);
+  if (index == 0) return "has begun no collective";
+  // It may be writing at this moment: the frame says whether it is one.
+  const FrameBytes bytes = region_.announcement(member, index).frame;
+  const absl::StatusOr<Frame> frame = DecodeFrame(bytes);
+  if (!frame.ok()) return "in a collective that cannot be read";
+  return absl::StrCat(index == index_ ? "still in " : "last in ", Describe(*frame));
+}
+
+}  // namespace crossover::allreduce
