@@ -103,7 +103,8 @@ int64_t ClosedForm::OutputLength(int64_t count) const {
 }
 
 int64_t ClosedForm::Weight(uint64_t mixed, int rank) const {
-  const auto turn = static_cast<int64_t>(((mixed >> 32) * static_cast<uint64_t>(world_size_)) >> 32);
+  const auto turn =
+      static_cast<int64_t>(((mixed >> 32) * static_cast<uint64_t>(world_size_)) >> 32);
   int64_t place = turn + rank;
   if (place >= world_size_) place -= world_size_;
   return weights_ == world_size_ ? place : place % weights_;
@@ -174,9 +175,8 @@ int64_t ClosedForm::CountWrongBits(int rank, uint32_t fill, int64_t count,
 
 int64_t ClosedForm::CountWrongOutput(int rank, uint32_t fill, int64_t count,
                                      const std::byte* output) const {
-  return WithBits([&]<typename Bits>(Bits) {
-    return CountWrongBits<Bits>(rank, fill, count, output);
-  });
+  return WithBits(
+      [&]<typename Bits>(Bits) { return CountWrongBits<Bits>(rank, fill, count, output); });
 }
 
 }  // namespace crossover::bench

@@ -108,8 +108,7 @@ std::vector<AlphaBeta> FitAlphaBeta(const std::vector<Record>& records) {
         allreduce::AlgorithmNamed(record.algorithm);
     if (record.library != "crossover" || !op || !algorithm || record.ranks < 2) continue;
     if (record.time_us <= 0) continue;
-    const Work work =
-        WorkOf(*op, *algorithm, static_cast<int>(record.ranks), record.bytes);
+    const Work work = WorkOf(*op, *algorithm, static_cast<int>(record.ranks), record.bytes);
     const Key key = {record.transport, record.buffers, record.op, record.algorithm};
     points[key].push_back({work.steps, work.bytes * 1e-6, record.time_us});
     sizes[key].insert(record.bytes);

@@ -27,8 +27,8 @@ struct AlphaBeta {
   std::string buffers;
   std::string op;
   std::string algorithm;
-  double alpha_us = 0;           // of a step
-  double beta_us_per_MB = 0;     // of 10^6 bytes
+  double alpha_us = 0;        // of a step
+  double beta_us_per_MB = 0;  // of 10^6 bytes
   int64_t points = 0;
   double error_median = 0;  // |model - measured| / measured
 };

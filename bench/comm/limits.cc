@@ -82,9 +82,8 @@ absl::StatusOr<std::vector<Record>> MeasureLimits(Control& control, bool streams
   const int rank = control.rank();
   ASSIGN_OR_RETURN(records.emplace_back(),
                    MeasureStream(control, kOnePair, rank == 0 ? 1 : -1, rank == 1 ? 0 : -1));
-  ASSIGN_OR_RETURN(
-      records.emplace_back(),
-      MeasureStream(control, kAllDuplex, (rank + 1) % ranks, (rank + ranks - 1) % ranks));
+  ASSIGN_OR_RETURN(records.emplace_back(), MeasureStream(control, kAllDuplex, (rank + 1) % ranks,
+                                                         (rank + ranks - 1) % ranks));
   RETURN_IF_ERROR(control.Barrier());
   return records;
 }

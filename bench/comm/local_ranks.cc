@@ -82,8 +82,7 @@ absl::StatusOr<std::vector<Record>> RunLocalRanks(const LocalOptions& options,
   rendezvous_options.join_s = options.plan.deadline_s;
   rendezvous_options.loss_s = std::min(options.plan.deadline_s / 2, kLossSMax);
   const std::string token_path = options.directory + "/token";
-  RETURN_IF_ERROR(
-      os::WriteFile(token_path, rendezvous_options.identity.token + "\n", 0600));
+  RETURN_IF_ERROR(os::WriteFile(token_path, rendezvous_options.identity.token + "\n", 0600));
   const std::string records_path = options.directory + "/records.jsonl";
   unlink(records_path.c_str());
   ASSIGN_OR_RETURN(const std::unique_ptr<net::RendezvousServer> rendezvous,

@@ -35,8 +35,7 @@ struct LocalOptions {
 // Blocks to the end; then all ranks have ended. Errors: one line that names the rank that was lost
 // or failed and why; CANCELLED after SIGINT or SIGTERM.
 absl::StatusOr<std::vector<Record>> RunLocalRanks(const LocalOptions& options,
-                                                  experiments::SignalWaiter& signals,
-                                                  Clock& clock);
+                                                  experiments::SignalWaiter& signals, Clock& clock);
 
 }  // namespace crossover::bench
 

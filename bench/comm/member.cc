@@ -49,8 +49,7 @@ absl::Status Member::Join() {
     host.loss_s = loss_s;
     ASSIGN_OR_RETURN(hosted_rendezvous_, net::RendezvousServer::Start(host, clock_));
   }
-  ASSIGN_OR_RETURN(listener_,
-                   net::TcpListener::Listen(options_.listen_host, options_.listen_port));
+  ASSIGN_OR_RETURN(listener_, net::TcpListener::Listen(options_.listen_host, options_.listen_port));
   net::RendezvousClient::Options member;
   member.address =
       hosted_rendezvous_ != nullptr ? hosted_rendezvous_->address() : options_.rendezvous_address;
@@ -58,9 +57,9 @@ absl::Status Member::Join() {
   member.data_address = listener_->address();
   member.join_s = options_.plan.deadline_s;
   member.loss_s = loss_s;
-  ASSIGN_OR_RETURN(rendezvous_, net::RendezvousClient::Join(
-                                    member, clock_,
-                                    [this](const absl::Status& why) { OnAbort(why); }));
+  ASSIGN_OR_RETURN(rendezvous_,
+                   net::RendezvousClient::Join(member, clock_,
+                                               [this](const absl::Status& why) { OnAbort(why); }));
   {
     const std::lock_guard lock(mutex_);
     joined_ = rendezvous_.get();

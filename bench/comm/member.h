@@ -60,7 +60,7 @@ class Member {
   mutable std::mutex mutex_;
   std::condition_variable abort_known_;
   absl::Status aborted_;
-  RankLinks* links_ = nullptr;              // while they are open
+  RankLinks* links_ = nullptr;               // while they are open
   net::RendezvousClient* joined_ = nullptr;  // for Stop
   // Last: its destruction waits for an OnAbort that is running.
   std::unique_ptr<net::RendezvousClient> rendezvous_;

@@ -114,22 +114,22 @@ std::vector<std::string> OpenMpiPlaces(const PeerRun& run, const PeerOptions& op
   return arguments;
 }
 
-absl::Status StartOpenMpi(const PeerRun& run, const PeerOptions& options,
-                          const std::string& output, ProcessSet& processes) {
+absl::Status StartOpenMpi(const PeerRun& run, const PeerOptions& options, const std::string& output,
+                          ProcessSet& processes) {
   experiments::ChildOptions child;
   child.log_path = options.directory + "/openmpi.log";
   child.environment = Environment(options);
   child.environment.emplace_back("TMPDIR", options.directory);  // for its session's files
   std::vector<std::string>& arguments = child.arguments;
   if (!options.node_names.empty()) {
-      // A namespace's name ends in its node's.
+    // A namespace's name ends in its node's.
     const std::string space = options.places.front().network_namespace;
     child.environment.emplace_back(
-        "PEER_NAMESPACE_PREFIX",
-        space.substr(0, space.size() - options.node_names.front().size()));
+        "PEER_NAMESPACE_PREFIX", space.substr(0, space.size() - options.node_names.front().size()));
   }
-  arguments = {kMpirun, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
-               "--mca", "pml", "ob1"};
+  arguments = {
+      kMpirun, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "pml",
+      "ob1"};
   if (options.ranks > static_cast<int>(std::thread::hardware_concurrency())) {
     arguments.insert(arguments.end(), {"--mca", "mpi_yield_when_idle", "1"});
   }
@@ -142,10 +142,10 @@ absl::Status StartOpenMpi(const PeerRun& run, const PeerOptions& options,
   for (const auto& [name, value] : Environment(options)) {
     arguments.insert(arguments.end(), {"-x", name});
   }
-  arguments.insert(arguments.end(), {"-n", absl::StrCat(options.ranks),
-                                     options.programs + "/openmpi_all_reduce",
-                                     absl::StrCat("--transport=", run.transport),
-                                     absl::StrCat("--algorithm=", run.algorithms)});
+  arguments.insert(
+      arguments.end(),
+      {"-n", absl::StrCat(options.ranks), options.programs + "/openmpi_all_reduce",
+       absl::StrCat("--transport=", run.transport), absl::StrCat("--algorithm=", run.algorithms)});
   for (const std::string& flag : LoopFlags(options.plan)) arguments.push_back(flag);
   ASSIGN_OR_RETURN(const os::UniqueFd fd, OutputFile(output));
   child.output_fd = fd.get();
@@ -222,8 +222,8 @@ absl::StatusOr<std::vector<Record>> RunPeer(const PeerRun& run, const PeerOption
   if (status.ok()) status = processes.Watch(options.time_s);
   if (!status.ok()) {
     processes.TakeDown(kEndS);
-    return Annotate(status, absl::StrCat(run.library, " ", run.algorithms, " over ", run.transport,
-                                         ": "));
+    return Annotate(status,
+                    absl::StrCat(run.library, " ", run.algorithms, " over ", run.transport, ": "));
   }
   ASSIGN_OR_RETURN(const std::string lines, os::ReadFile(output));
   return ReadRecords(lines);

@@ -35,8 +35,8 @@ absl::Status CheckComparable(const TestPlan& plan);
 struct PeerOptions {
   TestPlan plan;
   int ranks = 2;
-  std::string programs;    // the folder that bench/peers/build has filled
-  std::string directory;   // for logs; exists
+  std::string programs;   // the folder that bench/peers/build has filled
+  std::string directory;  // for logs; exists
   std::vector<Place> places;
   std::vector<std::string> node_names;  // in the lab, beside the places; else empty
   double time_s = 600;

@@ -3,13 +3,14 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "bench/comm/limits.h"
-#include "bench/comm/sweep.h"
 #include "core/status.h"
 #include "net/inproc_endpoint.h"
 #include "os/files.h"
@@ -48,9 +49,21 @@ double CpuSeconds(int who) {
 }
 
 // The machine this rank runs on, whatever network namespace it is in.
-std::string MachineName() {
+std::string MachineId() {
   const absl::StatusOr<std::string> id = os::ReadFile("/proc/sys/kernel/random/boot_id");
   return id.ok() ? *id : "";
+}
+
+// Ranks in one network namespace of one machine share memory; the lab's nodes pass for hosts.
+std::string HostId() {
+  std::error_code error;
+  return absl::StrCat(MachineId(),
+                      std::filesystem::read_symlink("/proc/self/ns/net", error).string());
+}
+
+bool AllEqual(const std::vector<std::string>& texts) {
+  return std::count(texts.begin(), texts.end(), texts.front()) ==
+         static_cast<int64_t>(texts.size());
 }
 
 // Whether a machine has more ranks than cores.
@@ -67,13 +80,10 @@ bool Oversubscribed(const std::vector<std::string>& machines) {
 absl::StatusOr<std::unique_ptr<RankLinks>> RankLinks::Open(Options options, const Clock& clock) {
   std::unique_ptr<RankLinks> links(new RankLinks(options.plan, clock));
   const TestPlan& plan = links->plan_;
-  if (plan.transport != Transport::kAuto && plan.transport != Transport::kTcp) {
-    return absl::UnimplementedError(absl::StrCat("--transport=", NameOf(plan.transport),
-                                                 ": ranks that are processes have tcp alone"));
-  }
-  if (plan.shared_buffers) {
+  if (plan.transport == Transport::kGrpc || plan.transport == Transport::kInproc) {
     return absl::InvalidArgumentError(
-        "--buffers=shared: ranks that talk over tcp share no memory; fix: --buffers=private");
+        absl::StrCat("--transport=", NameOf(plan.transport),
+                     ": not between processes; allowed: auto, tcp, shared_memory"));
   }
   net::TcpEndpointOptions tcp;
   tcp.identity = options.identity;
@@ -90,18 +100,20 @@ absl::StatusOr<std::unique_ptr<RankLinks>> RankLinks::Open(Options options, cons
   ASSIGN_OR_RETURN(std::unique_ptr<net::Endpoint> measured,
                    net::ConnectTcp(std::move(listener), tcp, clock));
   links->transport_ = "tcp";
-  ASSIGN_OR_RETURN(const std::vector<std::string> machines,
-                   links->control_->Exchange(MachineName()));
-  links->SetUpCommunicator(std::move(measured), options.identity.job_fingerprint,
-                           Oversubscribed(machines));
+  ASSIGN_OR_RETURN(const std::vector<std::string> machines, links->control_->Exchange(MachineId()));
+  ASSIGN_OR_RETURN(const std::vector<std::string> hosts, links->control_->Exchange(HostId()));
+  const bool yield = Oversubscribed(machines);
+  const uint64_t job = options.identity.job_fingerprint;
+  links->SetUpCommunicator(std::move(measured), job, yield);
+  RETURN_IF_ERROR(links->SetUpSharedMemory(job, yield, AllEqual(hosts)));
   return links;
 }
 
 std::vector<std::unique_ptr<RankLinks>> RankLinks::InProcess(const TestPlan& plan, int ranks,
                                                              const Clock& clock) {
   std::vector<std::unique_ptr<net::Endpoint>> control = net::MakeInprocEndpoints(ranks, clock);
-  std::vector<std::unique_ptr<net::Endpoint>> measured =
-      net::MakeInprocEndpoints(ranks, clock, {.queue_bytes = kInprocQueueBytes});
+  std::vector<std::unique_ptr<net::Endpoint>> measured = net::MakeInprocEndpoints(
+      ranks, clock, {.queue_bytes = kInprocQueueBytes, .short_moves_seed = {}, .borrow = false});
   std::vector<std::unique_ptr<RankLinks>> all;
   for (int rank = 0; rank < ranks; ++rank) {
     std::unique_ptr<RankLinks>& links = all.emplace_back(new RankLinks(plan, clock));
@@ -131,8 +143,7 @@ void RankLinks::SetUpCommunicator(std::unique_ptr<net::Endpoint> endpoint, uint6
   options.engine.silence_s = plan_.deadline_s;
   options.engine.yield = yield;
   options.choose = ChooseAlgorithm;
-  communicator_ =
-      std::make_unique<allreduce::Communicator>(*measured_endpoint_, options, clock_);
+  communicator_ = std::make_unique<allreduce::Communicator>(*measured_endpoint_, options, clock_);
 }
 
 absl::Status RankLinks::Measure(const std::function<void(const Record&)>& found) {
@@ -140,19 +151,49 @@ absl::Status RankLinks::Measure(const std::function<void(const Record&)>& found)
     ASSIGN_OR_RETURN(const std::vector<Record> limits, MeasureLimits(*control_, !one_process_));
     for (const Record& limit : limits) found(limit);
   }
+  return RunSweep(plan_, *control_, MakeSubject(), found);
+}
+
+// auto: shared memory where all ranks can.
+absl::Status RankLinks::SetUpSharedMemory(uint64_t job, bool yield, bool one_host) {
+  const bool wanted = plan_.transport == Transport::kSharedMemory;
+  if (wanted && !one_host) {
+    return absl::InvalidArgumentError(
+        "--transport=shared_memory: the ranks are on several hosts; fix: --transport=tcp");
+  }
+  if (wanted || (one_host && plan_.transport == Transport::kAuto && !plan_.algorithm)) {
+    ASSIGN_OR_RETURN(shared_memory_, SharedMemoryRanks::Open(*control_, *measured_endpoint_, job,
+                                                             plan_.deadline_s, yield, clock_));
+    transport_ = "shared_memory";
+    return absl::OkStatus();
+  }
+  if (!plan_.shared_buffers) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--buffers=shared: ranks that talk over tcp share no memory; fix: --buffers=private");
+}
+
+Subject RankLinks::MakeSubject() {
   const int usage_of = one_process_ ? RUSAGE_THREAD : RUSAGE_SELF;
-  const Subject subject = {
-      .communicator = *communicator_,
-      .transport = transport_,
-      .algorithm =
-          [this](int64_t bytes) {
-            return allreduce::NameOf(plan_.algorithm ? *plan_.algorithm
-                                                     : ChooseAlgorithm(plan_.op, bytes));
-          },
-      .allocate = Buffer::Private,
-      .cpu_s = [usage_of] { return CpuSeconds(usage_of); },
-      .spoil = nullptr};
-  return RunSweep(plan_, *control_, subject, found);
+  Subject subject;
+  subject.transport = transport_;
+  subject.cpu_s = [usage_of] { return CpuSeconds(usage_of); };
+  subject.allocate = Buffer::Private;
+  if (shared_memory_ == nullptr) {
+    subject.run = [this](const auto& request) { return communicator_->Run(request); };
+    subject.algorithm = [this](int64_t bytes) {
+      return allreduce::NameOf(plan_.algorithm ? *plan_.algorithm
+                                               : ChooseAlgorithm(plan_.op, bytes));
+    };
+    return subject;
+  }
+  subject.run = [this](const auto& request) { return shared_memory_->Run(request); };
+  subject.algorithm = [this](int64_t bytes) {
+    return SharedMemoryRanks::PathOf(bytes, plan_.shared_buffers);
+  };
+  if (plan_.shared_buffers) {
+    subject.allocate = [this](int64_t bytes) { return shared_memory_->Allocate(bytes); };
+  }
+  return subject;
 }
 
 void RankLinks::Abort(const absl::Status& why) {

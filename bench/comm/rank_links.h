@@ -15,6 +15,8 @@
 #include "allreduce/communicator.h"
 #include "bench/comm/control.h"
 #include "bench/comm/record.h"
+#include "bench/comm/shared_memory_ranks.h"
+#include "bench/comm/sweep.h"
 #include "bench/comm/test_plan.h"
 #include "core/clock.h"
 #include "net/endpoint.h"
@@ -51,6 +53,8 @@ class RankLinks {
   void SetUpControl(std::unique_ptr<net::Endpoint> endpoint);
   // `yield`: ranks outnumber the cores of their machine.
   void SetUpCommunicator(std::unique_ptr<net::Endpoint> endpoint, uint64_t job, bool yield);
+  absl::Status SetUpSharedMemory(uint64_t job, bool yield, bool one_host);
+  Subject MakeSubject();
 
   const TestPlan plan_;
   const Clock& clock_;
@@ -62,6 +66,7 @@ class RankLinks {
   std::unique_ptr<net::Endpoint> measured_endpoint_;
   std::unique_ptr<Control> control_;
   std::unique_ptr<allreduce::Communicator> communicator_;
+  std::unique_ptr<SharedMemoryRanks> shared_memory_;  // instead of the communicator, or null
 };
 
 }  // namespace crossover::bench

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "allreduce/algorithms.h"
 
 namespace crossover::bench {
 
@@ -29,10 +28,10 @@ struct Record {
   double time_us = 0;
   double time_us_min = 0;
   double time_us_max = 0;
-  double algbw_GBps = 0;  // bytes / time
-  double busbw_GBps = 0;  // algbw x BusFactor
-  double cpu_us = 0;      // of all ranks together, user and system, for a call
-  int64_t wrong = 0;      // elements of all ranks, over both checks
+  double algbw_GBps = 0;             // bytes / time
+  double busbw_GBps = 0;             // algbw x BusFactor
+  double cpu_us = 0;                 // of all ranks together, user and system, for a call
+  int64_t wrong = 0;                 // elements of all ranks, over both checks
   int64_t slowest_rank = -1;         // by its own median; -1: not known
   std::vector<double> rank_time_us;  // by rank: its own median
 };

@@ -51,8 +51,10 @@ Record ProbeRecord(const lab::ProbeResult& probe) {
   return record;
 }
 
-absl::StatusOr<Lab> BringUpLab(const RoundsOptions& options, experiments::SignalWaiter& signals) {
-  Lab lab;
+absl::StatusOr<std::unique_ptr<Lab>> BringUpLab(const RoundsOptions& options,
+                                                experiments::SignalWaiter& signals) {
+  auto up = std::make_unique<Lab>();
+  Lab& lab = *up;
   const auto cancelled = [&signals] {
     signals.Wait(0);
     return signals.ended_by() != 0;
@@ -84,7 +86,7 @@ absl::StatusOr<Lab> BringUpLab(const RoundsOptions& options, experiments::Signal
   ASSIGN_OR_RETURN(lab::ScopedNamespace control,
                    lab::ScopedNamespace::Enter(lab.network->control().network_namespace));
   lab.control.emplace(std::move(control));
-  return lab;
+  return up;
 }
 
 // Over which the peers stand beside these plans.
@@ -130,8 +132,7 @@ class Rounds {
     if (!PeerIsBuilt(options_.programs, "gloo") && !PeerIsBuilt(options_.programs, "openmpi")) {
       options_.say("building the peers' programs");
       std::string said;
-      RETURN_IF_ERROR(
-          BuildPeers(options_.programs, options_.directory, signals_, clock_, said));
+      RETURN_IF_ERROR(BuildPeers(options_.programs, options_.directory, signals_, clock_, said));
       if (!said.empty()) options_.say(said);
     }
     for (PeerRun& run : wanted) {
@@ -151,9 +152,8 @@ class Rounds {
 
   absl::StatusOr<std::vector<Record>> RunOurs(const TestPlan& plan, int round) {
     options_.say(absl::StrCat("round ", round + 1, " of ", options_.rounds, ": crossover ",
-                              NameOf(plan.transport),
-                              plan.shared_buffers ? " shared buffers" : "", ", ", options_.ranks,
-                              " ranks"));
+                              NameOf(plan.transport), plan.shared_buffers ? " shared buffers" : "",
+                              ", ", options_.ranks, " ranks"));
     LocalOptions local;
     local.plan = plan;
     local.ranks = options_.ranks;
@@ -167,8 +167,7 @@ class Rounds {
 
   absl::StatusOr<std::vector<Record>> RunTheirs(const PeerRun& run, int round) {
     options_.say(absl::StrCat("round ", round + 1, " of ", options_.rounds, ": ", run.library, " ",
-                              run.transport, " ", run.algorithms, ", ", options_.ranks,
-                              " ranks"));
+                              run.transport, " ", run.algorithms, ", ", options_.ranks, " ranks"));
     PeerOptions peer;
     peer.plan = options_.plans.front();
     peer.ranks = options_.ranks;
@@ -190,7 +189,7 @@ class Rounds {
   Clock& clock_;
   std::vector<PeerRun> peers_;
   std::vector<Record> records_;
-  std::optional<Lab> lab_;
+  std::unique_ptr<Lab> lab_;  // null on loopback
 };
 
 }  // namespace
@@ -205,11 +204,12 @@ absl::Status CheckPossible(const std::vector<Record>& records, double link_bytes
   for (const Record& record : records) {
     if (record.library == kLimitLibrary || record.bytes < kPossibleBytesMin) continue;
     if (record.busbw_GBps * 1e9 <= link_bytes_per_s * kPossibleSlack) continue;
-    return absl::DataLossError(absl::StrFormat(
-        "impossible: %s %s, %s of %s among %d ranks, has a busbw of %.4f GB/s, and the link carries "
-        "%.4f GB/s of TCP's payload: the time or the traffic was measured wrongly",
-        record.library, record.algorithm, record.op, SizeText(record.bytes), record.ranks,
-        record.busbw_GBps, link_bytes_per_s * 1e-9));
+    return absl::DataLossError(
+        absl::StrFormat("impossible: %s %s, %s of %s among %d ranks, has a busbw of %.4f GB/s, and "
+                        "the link carries "
+                        "%.4f GB/s of TCP's payload: the time or the traffic was measured wrongly",
+                        record.library, record.algorithm, record.op, SizeText(record.bytes),
+                        record.ranks, record.busbw_GBps, link_bytes_per_s * 1e-9));
   }
   return absl::OkStatus();
 }

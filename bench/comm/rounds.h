@@ -20,9 +20,9 @@ struct RoundsOptions {
   std::vector<TestPlan> plans;  // each of them is run in every round
   int ranks = 2;
   int rounds = 1;
-  std::string network;   // the lab's spec (lab/network_spec.h); "": loopback
-  std::string peers;     // PeerRuns' `wanted`; "": none
-  std::string programs;  // where the peers' programs are, or are built first
+  std::string network;    // the lab's spec (lab/network_spec.h); "": loopback
+  std::string peers;      // PeerRuns' `wanted`; "": none
+  std::string programs;   // where the peers' programs are, or are built first
   std::string directory;  // for logs and the ranks' files; exists
   std::string binary;     // comm_test
   // What is under way, a line each, and every line of results as it comes.

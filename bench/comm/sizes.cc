@@ -53,7 +53,7 @@ absl::Status AddRange(absl::string_view text, std::vector<int64_t>& sizes) {
     return Refuse(text, "has no factor from x2 on");
   }
   if (first < 1 || last < first) return Refuse(text, "does not go upwards from 1");
-  for (int64_t size = first; size < last; size = size > last / factor ? last : size * factor) {
+  for (int64_t size = first; size<last; size = size> last / factor ? last : size * factor) {
     sizes.push_back(size);
   }
   sizes.push_back(last);
@@ -64,7 +64,8 @@ absl::Status AddRange(absl::string_view text, std::vector<int64_t>& sizes) {
 
 absl::StatusOr<std::vector<int64_t>> ParseSizes(std::string_view text) {
   std::vector<int64_t> sizes;
-  for (const absl::string_view item : absl::StrSplit(absl::string_view(text.data(), text.size()), ',')) {
+  for (const absl::string_view item :
+       absl::StrSplit(absl::string_view(text.data(), text.size()), ',')) {
     if (absl::StrContains(item, ':')) {
       RETURN_IF_ERROR(AddRange(item, sizes));
       continue;
@@ -89,9 +90,8 @@ std::string SizeText(int64_t bytes) {
 }
 
 std::string SizesText(const std::vector<int64_t>& sizes) {
-  return absl::StrJoin(sizes, ",", [](std::string* text, int64_t size) {
-    absl::StrAppend(text, SizeText(size));
-  });
+  return absl::StrJoin(
+      sizes, ",", [](std::string* text, int64_t size) { absl::StrAppend(text, SizeText(size)); });
 }
 
 }  // namespace crossover::bench

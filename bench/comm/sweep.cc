@@ -72,14 +72,14 @@ class Measurement {
   }
 
   absl::Status Call() {
-    return subject_.communicator.Run({.kind = plan_.op,
-                                      .type = plan_.type,
-                                      .op = plan_.reduce,
-                                      .count = count_,
-                                      .input = input_,
-                                      .output = output_,
-                                      .name = "comm_test",
-                                      .algorithm = plan_.algorithm});
+    return subject_.run({.kind = plan_.op,
+                         .type = plan_.type,
+                         .op = plan_.reduce,
+                         .count = count_,
+                         .input = input_,
+                         .output = output_,
+                         .name = "comm_test",
+                         .algorithm = plan_.algorithm});
   }
 
   // A call on values that are known.

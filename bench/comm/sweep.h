@@ -19,7 +19,7 @@ namespace crossover::bench {
 
 // Who runs the collectives, and on which memory.
 struct Subject {
-  allreduce::Communicator& communicator;
+  std::function<absl::Status(const allreduce::Communicator::Request&)> run;
   std::string transport;  // as records name it
   // What a call of so many bytes will use, as records name it.
   std::function<std::string(int64_t bytes)> algorithm;

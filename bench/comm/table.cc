@@ -54,8 +54,8 @@ double LeastUs(const Series& series) {
 std::string SlowestRank(const Series& series) {
   const Record& last = series.by_round.rbegin()->second;
   if (last.slowest_rank < 0 || last.rank_time_us.empty()) return "";
-  return absl::StrCat(last.slowest_rank, ": ", Figure(last.rank_time_us[last.slowest_rank]),
-                      " of ", Figure(experiments::Median(last.rank_time_us)));
+  return absl::StrCat(last.slowest_rank, ": ", Figure(last.rank_time_us[last.slowest_rank]), " of ",
+                      Figure(experiments::Median(last.rank_time_us)));
 }
 
 std::string LimitsTable(const std::vector<Series>& all) {
@@ -79,8 +79,8 @@ std::string SweepTable(const std::vector<Series>& all, bool latency) {
                     SizeText(series.bytes), series.in_place ? "in" : "out",
                     Figure(series.MedianTimeUs()), Figure(LeastUs(series)), Figure(MostUs(series)),
                     Figure(factor > 0 ? series.MedianBusbw() / factor : 0),
-                    Figure(series.MedianBusbw()), Figure(series.MedianCpuUs()),
-                    SlowestRank(series), absl::StrCat(series.Wrong())});
+                    Figure(series.MedianBusbw()), Figure(series.MedianCpuUs()), SlowestRank(series),
+                    absl::StrCat(series.Wrong())});
   }
   return Aligned(latency ? "Latency (up to 64 KiB; rates in GB/s)" : "Bandwidth (rates in GB/s)",
                  rows);
@@ -112,7 +112,8 @@ std::string PeersTable(const std::vector<Series>& all) {
 
 std::string Figure(double value) {
   if (value == 0 || !std::isfinite(value)) return absl::StrFormat("%g", value);
-  const int digits = std::clamp(2 - static_cast<int>(std::floor(std::log10(std::abs(value)))), 0, 6);
+  const int digits =
+      std::clamp(2 - static_cast<int>(std::floor(std::log10(std::abs(value)))), 0, 6);
   return absl::StrFormat("%.*f", digits, value);
 }
 

@@ -62,8 +62,8 @@ Verdict AgainstPeer(const std::vector<Series>& all, const Cell& cell, const std:
       peer == nullptr ? std::nullopt : SpeedRatio(*ours, *peer);
   if (!ratio) return NotMeasured(cell);
   return {TextOf(cell), reached(*ratio),
-          absl::StrCat(RatioText(*ratio), " times as fast as ", peer->library, " ",
-                       peer->algorithm, "; to reach: ", to_reach)};
+          absl::StrCat(RatioText(*ratio), " times as fast as ", peer->library, " ", peer->algorithm,
+                       "; to reach: ", to_reach)};
 }
 
 Verdict AtLeast(const std::vector<Series>& all, const Cell& cell, const std::string& library,
@@ -217,8 +217,7 @@ Target LabLatency() {
 
 // The geometric mean of the ratios to the best peer, and no interval wholly below .9.
 std::vector<Verdict> JudgeManyRanks(const std::vector<Series>& all, const std::string& transport,
-                                    const std::string& buffers,
-                                    const std::vector<int64_t>& sizes) {
+                                    const std::string& buffers, const std::vector<int64_t>& sizes) {
   std::vector<Verdict> verdicts;
   double log_sum = 0;
   bool whole = true;

@@ -22,7 +22,7 @@ struct TargetRun {
 };
 
 struct Verdict {
-  std::string what;   // "tcp, 2 ranks, 16M"
+  std::string what;  // "tcp, 2 ranks, 16M"
   bool reached = false;
   std::string found;  // "1.75 (1.70 to 1.81) times gloo ring_chunked, to reach 1.3"
 };

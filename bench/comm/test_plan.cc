@@ -35,8 +35,8 @@ constexpr Transport kTransports[] = {Transport::kAuto, Transport::kTcp, Transpor
 
 absl::Status NotAllowed(absl::string_view flag, const std::string& value,
                         const std::vector<std::string>& allowed) {
-  return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", value, ": not known; allowed: ",
-                                                 absl::StrJoin(allowed, ", ")));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, "=", value, ": not known; allowed: ", absl::StrJoin(allowed, ", ")));
 }
 
 // The one of `values` that `word_of` calls `word`.
@@ -127,7 +127,8 @@ void AddPlanFlags(PlanFlags& values, FlagSet& flags) {
              SetWhole(&values.iterations, 0, 1'000'000)});
   flags.Add({"budget_s", "seconds of timing for each size", "0.5",
              SetReal(&values.budget_s, 0.001, 3600)});
-  flags.Add({"limits", "time raw TCP streams and memcpy too", "true", SetBool(&values.limits), true});
+  flags.Add(
+      {"limits", "time raw TCP streams and memcpy too", "true", SetBool(&values.limits), true});
   flags.BeginGroup("How");
   flags.Add({"algorithm", "instead of the choice by size (ring, ...)", values.algorithm,
              SetText(&values.algorithm)});
@@ -151,9 +152,8 @@ absl::StatusOr<TestPlan> ReadPlan(const PlanFlags& values) {
                    Choose("type", values.type, std::span<const DataType>(kTypes), type_word));
   ASSIGN_OR_RETURN(plan.reduce, Choose("reduce", values.reduce, std::span<const ReduceOp>(kReduces),
                                        reduce_word));
-  ASSIGN_OR_RETURN(plan.transport,
-                   Choose("transport", values.transport, std::span<const Transport>(kTransports),
-                          transport_word));
+  ASSIGN_OR_RETURN(plan.transport, Choose("transport", values.transport,
+                                          std::span<const Transport>(kTransports), transport_word));
   const absl::StatusOr<std::vector<int64_t>> sizes = ParseSizes(values.sizes);
   RETURN_IF_ERROR(Annotate(sizes.status(), "--sizes: "));
   plan.sizes = plan.op == Kind::kBarrier ? std::vector<int64_t>{0} : *sizes;
@@ -174,21 +174,21 @@ absl::StatusOr<TestPlan> ReadPlan(const PlanFlags& values) {
 
 std::vector<std::string> FlagsOf(const TestPlan& plan) {
   const char* in_place = plan.out_of_place ? (plan.in_place ? "both" : "out") : "in";
-  return {absl::StrCat("--op=", WordFor(plan.op)),
-          absl::StrCat("--type=", NameOf(plan.type)),
-          absl::StrCat("--reduce=", NameOf(plan.reduce)),
-          absl::StrCat("--sizes=", SizesText(plan.sizes)),
-          absl::StrCat("--algorithm=",
-                       plan.algorithm ? allreduce::NameOf(*plan.algorithm) : "auto"),
-          absl::StrCat("--transport=", NameOf(plan.transport)),
-          absl::StrCat("--buffers=", plan.shared_buffers ? "shared" : "private"),
-          absl::StrCat("--in_place=", in_place),
-          absl::StrCat("--congestion_control=", plan.congestion_control),
-          absl::StrCat("--warmup=", plan.warmup),
-          absl::StrCat("--iterations=", plan.iterations),
-          absl::StrCat("--budget_s=", plan.budget_s),
-          absl::StrCat("--deadline_s=", plan.deadline_s),
-          absl::StrCat("--limits=", plan.limits ? "true" : "false")};
+  return {
+      absl::StrCat("--op=", WordFor(plan.op)),
+      absl::StrCat("--type=", NameOf(plan.type)),
+      absl::StrCat("--reduce=", NameOf(plan.reduce)),
+      absl::StrCat("--sizes=", SizesText(plan.sizes)),
+      absl::StrCat("--algorithm=", plan.algorithm ? allreduce::NameOf(*plan.algorithm) : "auto"),
+      absl::StrCat("--transport=", NameOf(plan.transport)),
+      absl::StrCat("--buffers=", plan.shared_buffers ? "shared" : "private"),
+      absl::StrCat("--in_place=", in_place),
+      absl::StrCat("--congestion_control=", plan.congestion_control),
+      absl::StrCat("--warmup=", plan.warmup),
+      absl::StrCat("--iterations=", plan.iterations),
+      absl::StrCat("--budget_s=", plan.budget_s),
+      absl::StrCat("--deadline_s=", plan.deadline_s),
+      absl::StrCat("--limits=", plan.limits ? "true" : "false")};
 }
 
 uint64_t FingerprintOf(const TestPlan& plan, int world_size) {
@@ -208,8 +208,8 @@ Repetitions PlanRepetitions(const TestPlan& plan, double call_s) {
   }
   const double fit = plan.budget_s / (safe_s * static_cast<double>(repetitions.batch));
   const int64_t at_least = call_s > kLongCallS ? kLongRepetitionsMin : kRepetitionsMin;
-  repetitions.count = std::clamp<int64_t>(static_cast<int64_t>(std::min(fit, 1e6)), at_least,
-                                          kRepetitionsMax);
+  repetitions.count =
+      std::clamp<int64_t>(static_cast<int64_t>(std::min(fit, 1e6)), at_least, kRepetitionsMax);
   return repetitions;
 }
 

@@ -140,9 +140,8 @@ class PeerLoop {
     const double call_s = std::max(1e-7, MaxOverRanks((NowS() - warm_s) / plan_.warmup));
     const int64_t batch = std::clamp<int64_t>(std::ceil(0.02 / call_s), 1, 20'000);
     const double fit = std::min(1e6, plan_.budget_s / (call_s * batch));
-    const int64_t times = plan_.iterations > 0
-                              ? plan_.iterations
-                              : std::clamp<int64_t>(fit, call_s > 0.3 ? 3 : 5, 40);
+    const int64_t times = plan_.iterations > 0 ? plan_.iterations
+                                               : std::clamp<int64_t>(fit, call_s > 0.3 ? 3 : 5, 40);
     std::vector<double> times_us;
     const double cpu_before_s = CpuS();
     for (int64_t i = 0; i < times; ++i) {
