@@ -1,6 +1,7 @@
 // The algorithms: each a pure function from a rank's place to its schedule. Every one states its
 // steps and the bytes that a rank sends (it receives as many unless stated), of a working buffer
-// of M bytes on N ranks; tests hold them to it. 0 <= rank < world_size, length >= 0 (CHECK).
+// of M bytes on N ranks, in its file under allreduce/algorithms; tests hold them to it, and
+// docs/ALGORITHMS.md sets them side by side. 0 <= rank < world_size, length >= 0 (CHECK).
 // A world of one rank has an empty schedule.
 #ifndef CROSSOVER_ALLREDUCE_ALGORITHMS_H_
 #define CROSSOVER_ALLREDUCE_ALGORITHMS_H_
@@ -49,8 +50,14 @@ struct Place {
   int root = 0;  // of a Broadcast
   // host_of[r]: the host that rank r is on, any numbers; empty: all on hosts of their own. Used by
   // hierarchical alone.
-  std::vector<int> host_of;
+  std::vector<int> host_of = {};
 };
+
+// Whether, within the schedule, bytes that were sent are only overwritten after their receiver has
+// them, so that they need not be copied (net::SendMode::kBorrow): what overwrites them could not
+// have come otherwise. Says nothing of what the caller does to the buffer after the collective.
+// False for recursive doubling alone; each algorithm's file has the argument.
+bool SafeToBorrow(Kind kind, Algorithm algorithm);
 
 // `length`: values of the working buffer; for ReduceScatter and AllGather a multiple of N.
 Schedule MakeSchedule(Kind kind, Algorithm algorithm, const Place& place, int64_t length);

@@ -1,68 +1,87 @@
 // The executor of all schedules: moves the bytes of the collectives in flight over an endpoint
 // and combines what comes. A byte is sent as soon as it is final, received values are combined
 // while more arrive, and the next collective's bytes follow the present one's on every stream
-// without a pause. Every message opens with a frame (allreduce/frame.h), checked before its values
-// are used.
+// without a pause. Every message opens with a frame (allreduce/frame.h) that is checked before
+// its values are used.
 //
 // Belongs to one thread. All ranks start the same collectives in the same order; where they do
-// not, every rank ends with one error that shows both sides. After an error it is of no more use,
-// and buffers hold undefined values.
+// not, every rank ends with an error that shows both sides. After an error it is of no more use:
+// every call returns the first one, the endpoint is aborted with it, and buffers hold undefined
+// values.
 #ifndef CROSSOVER_ALLREDUCE_ENGINE_H_
 #define CROSSOVER_ALLREDUCE_ENGINE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "allreduce/frame.h"
-#include "allreduce/schedule.h"
+#include "allreduce/flight.h"
+#include "allreduce/message_stream.h"
 #include "core/clock.h"
-#include "core/data_type.h"
 #include "net/endpoint.h"
 
 namespace crossover::allreduce {
 
-// One collective as the engine sees it.
-struct Operation {
-  Frame frame;        // sender, step, bytes are filled for each message; the rest is equal on all
-  Schedule schedule;  // of this rank
-  std::byte* buffer = nullptr;  // the working buffer, borrowed until the operation is done
-  int contributions = 1;        // an average's divisor
-};
-
-struct EngineCounters {
-  int64_t sent_bytes = 0;      // payload, frames apart
-  int64_t received_bytes = 0;
-  int64_t frame_bytes_sent = 0;
-};
-
 class Engine {
  public:
   struct Options {
-    double silence_s = 10;      // without a byte while something is awaited
-    int64_t chunk_bytes = 256 << 10;  // most that one call moves
-    int spin_rounds = 200;      // looks before it blocks
-    bool yield = false;         // between looks: ranks of this host outnumber its cores
-    int64_t borrow_bytes_min = 64 << 10;  // shorter segments are copied even where borrowing pays
+    // Without a byte to or from anybody while something is awaited: then the ranks that are
+    // missing are named. Ranks tell each other what they wait for as soon as it takes long.
+    double silence_s = 10;
+    int64_t chunk_bytes = 256 << 10;  // at most that many are moved or combined at a time
+    // How often Finish looks before it blocks, and whether it yields the core between looks
+    // (where ranks of one host outnumber its cores).
+    int spin_rounds = 200;
+    bool yield = false;
   };
   // `endpoint` and `clock` are borrowed and outlive this.
   Engine(net::Endpoint& endpoint, const Options& options, const Clock& clock);
 
-  // Takes a collective; returns its number. Moves nothing yet.
+  // Takes a collective and returns its number, counted from 0. Moves nothing yet.
   int64_t Start(Operation operation);
-  bool IsDone(int64_t number) const { return number < first_ || ...; }
-  // Moves what can be moved at once; whether anything moved.
+  bool IsDone(int64_t number) const;
+  bool idle() const { return flights_.empty(); }
+
+  // Moves what can be moved at once, without blocking; whether anything moved.
   absl::StatusOr<bool> Progress();
-  // Blocks until something may move, Endpoint::Wake, or an error: see silence_s.
+  // Blocks until something may move, Endpoint::Wake, or an error: silence, a lost peer, an abort.
   absl::Status Wait();
-  // Until it is done.
+  // Progress and Wait until collective `number` is done.
   absl::Status Finish(int64_t number);
+
+  const StreamCounters& counters() const { return counters_; }
+  net::Endpoint& endpoint() { return endpoint_; }
+
+ private:
+  absl::StatusOr<bool> MoveAll();
+  absl::Status WaitForBytes();
+  bool SomebodyWonders() const;
+  bool Awaits(int peer) const;
+  absl::Status Fail(const absl::Status& status);
+  std::string WhatIsAwaited() const;
+  std::string Agreement() const;
+  absl::Status CheckNotes() const;
+  absl::Status SilenceError() const;
+
+  net::Endpoint& endpoint_;
+  const Options options_;
+  const Clock& clock_;
+  std::deque<std::unique_ptr<Flight>> flights_;  // not done, or behind one that is not
+  int64_t first_number_ = 0;                     // of flights_.front()
+  std::vector<Outgoing> outgoing_;               // by rank; the own one stays empty
+  std::vector<Incoming> incoming_;
+  StreamCounters counters_;
+  // Since when nothing has moved while something is awaited; the clock is asked when it is
+  // waited for, not with every byte.
+  static constexpr int64_t kJustNow = -1;
+  int64_t moved_ns_ = kJustNow;
+  int64_t published_ns_ = kJustNow;  // when peers were last told what is awaited
+  absl::Status failure_;
+  std::vector<net::Interest> interests_;
 };
 
 }  // namespace crossover::allreduce

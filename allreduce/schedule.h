@@ -3,7 +3,9 @@
 // segments of one working buffer with peers and combines what came. All ranks' schedules have the
 // same number of steps, and what a rank sends in a step its peer receives in that step. A byte is
 // sent as soon as the earlier steps have made it final: a step is no barrier unless it is
-// `ordered`. Offsets and lengths are in values. Pure, thread-safe.
+// `ordered`. A value is combined or replaced only after the earlier steps' receives of it, and
+// after all sends of it in the same or an earlier step have been handed over. Offsets and lengths
+// are in values. Pure, thread-safe.
 #ifndef CROSSOVER_ALLREDUCE_SCHEDULE_H_
 #define CROSSOVER_ALLREDUCE_SCHEDULE_H_
 
@@ -24,8 +26,8 @@ std::vector<Segment> CutEvenly(int64_t length, int pieces);
 enum class Action {
   kReplace,          // the received values take the place of ours
   kReduce,           // ours = received op ours
-  kReduceRankOrder,  // staged; ours = the values of ranks 0..N-1 combined in that order, with ours
-                     // in its place. One receive from every other rank of `group`.
+  kReduceRankOrder,  // staged; ours = the received values and ours combined in the order of their
+                     // ranks. If it completes, there is one receive from every other rank.
 };
 
 struct Transfer {
@@ -33,9 +35,9 @@ struct Transfer {
   Segment segment;
 };
 struct Step {
-  std::vector<Transfer> sends;     // at most one a peer
-  std::vector<Transfer> receives;  // at most one a peer; disjoint from each other, but with
-                                   // kReduceRankOrder all of one and the same segment
+  std::vector<Transfer> sends = {};     // at most one a peer
+  std::vector<Transfer> receives = {};  // at most one a peer; disjoint from each other, but with
+                                        // kReduceRankOrder all of one and the same segment
   Action action = Action::kReplace;
   // After this step's action the received segments are whole reductions: averages are divided.
   bool completes = false;

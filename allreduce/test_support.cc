@@ -1,13 +1,45 @@
 #include "allreduce/test_support.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <random>
 #include <thread>
 
-#include "allreduce/replay.h"
+#include "core/half.h"
 
 namespace crossover::allreduce {
+namespace {
+
+int64_t ValueOf(int rank, int64_t index) { return (7 * index + 3 * rank) % 11 - 4; }
+
+template <typename T>
+void Put(std::vector<std::byte>& bytes, int64_t index, T value) {
+  std::memcpy(bytes.data() + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+// `numerator` / `denominator` as the type has it.
+void PutQuotient(DataType type, std::vector<std::byte>& bytes, int64_t index, int64_t numerator,
+                 int64_t denominator) {
+  const float in_fp32 = static_cast<float>(numerator) / static_cast<float>(denominator);
+  switch (type) {
+    case DataType::kFloat32:
+      return Put(bytes, index, in_fp32);
+    case DataType::kFloat16:
+      return Put(bytes, index, FloatToFloat16(in_fp32));
+    case DataType::kBfloat16:
+      return Put(bytes, index, FloatToBfloat16(in_fp32));
+    case DataType::kFloat64:
+      return Put(bytes, index, static_cast<double>(numerator) / static_cast<double>(denominator));
+    case DataType::kInt32:
+      return Put(bytes, index, static_cast<int32_t>(numerator / denominator));
+    case DataType::kInt64:
+      return Put(bytes, index, numerator / denominator);
+  }
+}
+
+}  // namespace
 
 Buffers RandomBuffers(int world_size, int64_t length, uint32_t seed) {
   std::mt19937 random(seed);
@@ -20,20 +52,32 @@ Buffers RandomBuffers(int world_size, int64_t length, uint32_t seed) {
   return buffers;
 }
 
-Buffers ReplayAllReduce(Algorithm algorithm, const Buffers& inputs) {
-  const int world_size = static_cast<int>(inputs.size());
-  const int64_t length = static_cast<int64_t>(inputs[0].size());
-  std::vector<Schedule> schedules;
-  for (int rank = 0; rank < world_size; ++rank) {
-    schedules.push_back(algorithm == Algorithm::kRing ? RingSchedule(rank, world_size, length)
-                                                      : DirectSchedule(rank, world_size, length));
-  }
-  return Replay(schedules, inputs);
-}
-
 bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() &&
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+std::vector<std::byte> InputOf(DataType type, int rank, int64_t count) {
+  std::vector<std::byte> bytes(count * BytesOf(type));
+  for (int64_t i = 0; i < count; ++i) PutQuotient(type, bytes, i, ValueOf(rank, i), 1);
+  return bytes;
+}
+
+std::vector<std::byte> ReductionOf(DataType type, ReduceOp op, int world_size, int64_t count) {
+  std::vector<std::byte> bytes(count * BytesOf(type));
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t sum = 0;
+    int64_t low = ValueOf(0, i);
+    int64_t high = low;
+    for (int rank = 0; rank < world_size; ++rank) {
+      sum += ValueOf(rank, i);
+      low = std::min(low, ValueOf(rank, i));
+      high = std::max(high, ValueOf(rank, i));
+    }
+    const int64_t value = op == ReduceOp::kMin ? low : op == ReduceOp::kMax ? high : sum;
+    PutQuotient(type, bytes, i, value, op == ReduceOp::kAverage ? world_size : 1);
+  }
+  return bytes;
 }
 
 std::vector<absl::Status> RunRanks(Endpoints& endpoints,
@@ -48,6 +92,31 @@ std::vector<absl::Status> RunRanks(Endpoints& endpoints,
   }
   for (std::thread& thread : threads) thread.join();
   return statuses;
+}
+
+Communicator::Options TestOptions(Algorithm algorithm) {
+  Communicator::Options options;
+  options.engine.silence_s = 60;
+  options.choose = [algorithm](Kind kind, int64_t) {
+    const std::vector<Algorithm> known = AlgorithmsOf(kind);
+    const bool has = std::find(known.begin(), known.end(), algorithm) != known.end();
+    return has ? algorithm : known.front();
+  };
+  return options;
+}
+
+std::string TestName(Kind kind, Algorithm algorithm) {
+  std::string name = NameOf(kind);
+  bool upper = true;
+  for (const char c : std::string(NameOf(algorithm))) {
+    if (c == '_') {
+      upper = true;
+      continue;
+    }
+    name += upper ? static_cast<char>(std::toupper(c)) : c;
+    upper = false;
+  }
+  return name;
 }
 
 }  // namespace crossover::allreduce

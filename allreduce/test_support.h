@@ -1,15 +1,18 @@
-// What the collectives' tests share: inputs and a thread a rank. Thread-safe: stateless.
+// What the collectives' tests share: inputs, closed forms and a thread a rank. Thread-safe:
+// stateless.
 #ifndef CROSSOVER_ALLREDUCE_TEST_SUPPORT_H_
 #define CROSSOVER_ALLREDUCE_TEST_SUPPORT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "allreduce/collective.h"
-#include "allreduce/schedule.h"
+#include "allreduce/communicator.h"
+#include "core/data_type.h"
 #include "net/endpoint.h"
 
 namespace crossover::allreduce {
@@ -19,11 +22,14 @@ using Buffers = std::vector<std::vector<float>>;  // by rank
 // Values of many magnitudes, so that another order of a sum gives other bits.
 Buffers RandomBuffers(int world_size, int64_t length, uint32_t seed);
 
-// What the algorithm makes of `inputs`, by the serial replay of its schedules.
-Buffers ReplayAllReduce(Algorithm algorithm, const Buffers& inputs);
-
 // By value and by sign of zero: whether the bits agree.
 bool SameBits(const std::vector<float>& a, const std::vector<float>& b);
+
+// Small integers, so that every type and order of a sum has the same exact result, as `type`'s
+// bytes: value i of rank r is (7 i + 3 r) % 11 - 4.
+std::vector<std::byte> InputOf(DataType type, int rank, int64_t count);
+// What `op` makes of all ranks' inputs, as `type`'s bytes.
+std::vector<std::byte> ReductionOf(DataType type, ReduceOp op, int world_size, int64_t count);
 
 using Endpoints = std::vector<std::unique_ptr<net::Endpoint>>;
 
@@ -31,6 +37,13 @@ using Endpoints = std::vector<std::unique_ptr<net::Endpoint>>;
 // rank's endpoint is destroyed as soon as its work has failed, as a process's would be.
 std::vector<absl::Status> RunRanks(Endpoints& endpoints,
                                    const std::function<absl::Status(net::Endpoint&)>& work);
+
+// Options of a communicator that takes `algorithm` for everything that has it, else the first
+// that there is; waits in vain after a minute: a test that gets there has hung.
+Communicator::Options TestOptions(Algorithm algorithm);
+
+// "AllReduceHalvingDoubling"
+std::string TestName(Kind kind, Algorithm algorithm);
 
 }  // namespace crossover::allreduce
 

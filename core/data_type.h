@@ -10,7 +10,7 @@ namespace crossover {
 // The numbers travel in frames: they never change their meaning.
 enum class DataType : uint8_t {
   kFloat32 = 1,
-  kFloat16 = 2,   // IEEE half
+  kFloat16 = 2,  // IEEE half
   kBfloat16 = 3,
   kFloat64 = 4,
   kInt32 = 5,

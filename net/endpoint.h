@@ -34,7 +34,7 @@ struct Interest {
 
 // What a peer has said of itself beside the data (Endpoint::Publish).
 struct PeerNote {
-  std::string text;        // "" if nothing came yet
+  std::string text;         // "" if nothing came yet
   int64_t received_ns = 0;  // on the endpoint's clock
 };
 
@@ -42,6 +42,8 @@ struct PeerNote {
 // The first failure stays: afterwards every call returns it.
 class Endpoint {
  public:
+  // The end in good order. Peers receive what was sent before; only those fail who want more of
+  // this rank, or have more for it.
   virtual ~Endpoint() = default;
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
@@ -59,9 +61,10 @@ class Endpoint {
                                          SendMode mode) = 0;
   virtual absl::StatusOr<size_t> TryReceive(int peer, std::span<std::byte> into) = 0;
 
-  // Blocks until one of the interests may move, Wake, a note, or `timeout_ns` (0: looks only);
-  // may return early for no reason. Errors: an abort, or the loss or last words of any peer, in
-  // `interests` or not: so a rank learns of every failure that it waits through.
+  // Blocks until one of the interests (each peer in one at most) may move, Wake, a note, or
+  // `timeout_ns` (0: looks only); may return early for no reason. Errors: an abort, or the loss
+  // or last words of any peer, in `interests` or not: so a rank learns of every failure that it
+  // waits through.
   virtual absl::Status Wait(std::span<const Interest> interests, int64_t timeout_ns) = 0;
   // Makes the present Wait return, or else the next.
   virtual void Wake() = 0;

@@ -1,118 +1,90 @@
+// What is the in-process endpoint's own; net/endpoint_contract_test.cc holds what every endpoint
+// promises.
 #include "net/inproc_endpoint.h"
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <thread>
-#include <vector>
+#include <set>
+#include <span>
 
-#include "absl/status/status.h"
 #include "core/clock.h"
+#include "net/endpoint_test_support.h"
 
 namespace crossover::net {
 namespace {
 
-constexpr double kSilenceS = 60;
-const MessageTag kTag{.operation = 3, .sequence = 17, .total_bytes = 4};
-
-using Bytes = std::vector<std::byte>;
-
-absl::Status SendTo(Endpoint& endpoint, int peer, const Bytes& data) {
-  const std::array sends = {SendOp{peer, data}};
-  return endpoint.Exchange(kTag, sends, {});
-}
-absl::Status ReceiveFrom(Endpoint& endpoint, int peer, Bytes& into) {
-  const std::array receives = {ReceiveOp{peer, into}};
-  return endpoint.Exchange(kTag, {}, receives);
-}
-
-class InprocEndpointTest : public testing::Test {
- protected:
-  SystemClock clock_;
-};
-
-TEST_F(InprocEndpointTest, KnowsItsPlace) {
-  const auto endpoints = MakeInprocEndpoints(3, kSilenceS, clock_);
-  ASSERT_EQ(endpoints.size(), 3u);
-  EXPECT_EQ(endpoints[2]->rank(), 2);
-  EXPECT_EQ(endpoints[2]->world_size(), 3);
+TEST(InprocEndpointTest, AQueueTakesItsBytesAndNoMore) {
+  const SystemClock clock;
+  InprocOptions options;
+  options.queue_bytes = 10;
+  const auto endpoints = MakeInprocEndpoints(2, clock, options);
+  const Bytes data(16);
+  EXPECT_EQ(endpoints[0]->TrySend(1, data, SendMode::kCopy).value(), 10u);
+  EXPECT_EQ(endpoints[0]->TrySend(1, data, SendMode::kCopy).value(), 0u);
+  Bytes into(4);
+  EXPECT_EQ(endpoints[1]->TryReceive(0, into).value(), 4u);
+  EXPECT_EQ(endpoints[0]->TrySend(1, data, SendMode::kCopy).value(), 4u);
 }
 
-TEST_F(InprocEndpointTest, MovesMessagesInOrderPastAFullQueue) {
-  const auto endpoints = MakeInprocEndpoints(2, kSilenceS, clock_);
-  std::thread sender([&] {
-    for (int i = 0; i < 50; ++i) {
-      EXPECT_TRUE(SendTo(*endpoints[0], 1, Bytes(i % 3, std::byte(i))).ok());
-    }
-  });
-  for (int i = 0; i < 50; ++i) {
-    Bytes into(i % 3);
-    const absl::Status status = ReceiveFrom(*endpoints[1], 0, into);
-    ASSERT_TRUE(status.ok()) << status;
-    EXPECT_EQ(into, Bytes(i % 3, std::byte(i)));
-  }
-  sender.join();
-}
-
-TEST_F(InprocEndpointTest, BothDirectionsAtOnceDoNotDeadlock) {
-  const auto endpoints = MakeInprocEndpoints(2, kSilenceS, clock_);
-  const auto work = [&](int rank) {
-    for (int i = 0; i < 50; ++i) {
-      const Bytes out(4, std::byte(rank));
-      Bytes in(4);
-      const std::array sends = {SendOp{1 - rank, out}};
-      const std::array receives = {ReceiveOp{1 - rank, in}};
-      const absl::Status status = endpoints[rank]->Exchange(kTag, sends, receives);
-      ASSERT_TRUE(status.ok()) << status;
-      EXPECT_EQ(in, Bytes(4, std::byte(1 - rank)));
-    }
-  };
-  std::thread other(work, 1);
-  work(0);
-  other.join();
-}
-
-TEST_F(InprocEndpointTest, ADifferenceIsRefusedAndToldToThePeers) {
-  const auto endpoints = MakeInprocEndpoints(3, kSilenceS, clock_);
-  ASSERT_TRUE(SendTo(*endpoints[1], 0, Bytes(4)).ok());
+TEST(InprocEndpointTest, BorrowedBytesThatChangeTooEarlyAreFoundOut) {
+  const SystemClock clock;
+  InprocOptions options;
+  options.borrow = true;
+  const auto endpoints = MakeInprocEndpoints(2, clock, options);
+  EXPECT_TRUE(endpoints[0]->borrows());
+  Bytes data(4, std::byte{1});
+  ASSERT_TRUE(SendAll(*endpoints[0], 1, data, SendMode::kBorrow).ok());
+  ASSERT_TRUE(SendAll(*endpoints[0], 1, data, SendMode::kCopy).ok());
+  data.assign(4, std::byte{2});
   Bytes into(8);
-  const absl::Status status = ReceiveFrom(*endpoints[0], 1, into);
-  EXPECT_EQ(status.message(),
-            "rank 1 sent 4 bytes (of 4) of operation 0x3 sequence 17; this rank 0 expected 8 bytes "
-            "(of 4) of operation 0x3 sequence 17");
-  // For good, for peers, and for those who wait for peers.
-  EXPECT_EQ(ReceiveFrom(*endpoints[0], 1, into), status);
-  const std::string farewell = "rank 0 gave up: " + std::string(status.message());
-  EXPECT_EQ(ReceiveFrom(*endpoints[1], 0, into).message(), farewell);
-  EXPECT_EQ(ReceiveFrom(*endpoints[2], 1, into).message(), farewell);
+  ASSERT_TRUE(ReceiveAll(*endpoints[1], 0, into).ok());
+  EXPECT_EQ(into[0], std::byte{2});
+  EXPECT_EQ(into[4], std::byte{1});
 }
 
-TEST_F(InprocEndpointTest, ALostPeerIsNamedAfterItsLastMessage) {
-  auto endpoints = MakeInprocEndpoints(2, kSilenceS, clock_);
-  ASSERT_TRUE(SendTo(*endpoints[1], 0, Bytes(4)).ok());
-  endpoints[1].reset();
-  Bytes into(4);
-  EXPECT_TRUE(ReceiveFrom(*endpoints[0], 1, into).ok());
-  EXPECT_EQ(ReceiveFrom(*endpoints[0], 1, into),
-            absl::UnavailableError("rank 1 closed the connection"));
+TEST(InprocEndpointTest, BorrowedBytesOutliveTheirSender) {
+  const SystemClock clock;
+  InprocOptions options;
+  options.borrow = true;
+  auto endpoints = MakeInprocEndpoints(2, clock, options);
+  {
+    const Bytes data = Pattern(1000, 1);
+    ASSERT_TRUE(SendAll(*endpoints[0], 1, data, SendMode::kBorrow).ok());
+    endpoints[0].reset();
+  }
+  Bytes into(1000);
+  ASSERT_TRUE(ReceiveAll(*endpoints[1], 0, into).ok());
+  EXPECT_EQ(into, Pattern(1000, 1));
 }
 
-TEST_F(InprocEndpointTest, SilenceEndsTheWaitAndNamesThePeer) {
-  const auto endpoints = MakeInprocEndpoints(2, 0.05, clock_);
-  Bytes into(4);
-  EXPECT_EQ(ReceiveFrom(*endpoints[0], 1, into),
-            absl::DeadlineExceededError("no bytes to or from rank 1 for 0.05 s"));
+TEST(InprocEndpointTest, ShortMovesAreOfEveryLengthAndRepeatBySeed) {
+  const SystemClock clock;
+  const auto moves_of = [&](uint64_t seed) {
+    InprocOptions options;
+    options.short_moves_seed = seed;
+    const auto endpoints = MakeInprocEndpoints(2, clock, options);
+    std::vector<size_t> moves;
+    Bytes bytes(8);
+    for (int i = 0; i < 200; ++i) {
+      moves.push_back(endpoints[0]->TrySend(1, bytes, SendMode::kCopy).value());
+      moves.push_back(endpoints[1]->TryReceive(0, bytes).value());
+    }
+    return moves;
+  };
+  const std::vector<size_t> moves = moves_of(3);
+  EXPECT_EQ(std::set<size_t>(moves.begin(), moves.end()),
+            (std::set<size_t>{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(moves, moves_of(3));
+  EXPECT_NE(moves, moves_of(4));
 }
 
-TEST_F(InprocEndpointTest, AbortWakesAWaitAndStays) {
-  const auto endpoints = MakeInprocEndpoints(2, kSilenceS, clock_);
-  std::thread other([&] { endpoints[0]->Abort(absl::CancelledError("enough")); });
-  Bytes into(4);
-  EXPECT_EQ(ReceiveFrom(*endpoints[0], 1, into), absl::CancelledError("enough"));
-  other.join();
-  endpoints[0]->Abort(absl::CancelledError("too late"));
-  EXPECT_EQ(endpoints[0]->Exchange(kTag, {}, {}), absl::CancelledError("enough"));
-  EXPECT_EQ(ReceiveFrom(*endpoints[1], 0, into), absl::AbortedError("rank 0 gave up: enough"));
+TEST(InprocEndpointTest, NotesAreDatedByTheGivenClock) {
+  ManualClock clock;
+  clock.Advance(77);
+  const auto endpoints = MakeInprocEndpoints(2, clock);
+  endpoints[1]->Publish("busy");
+  ASSERT_TRUE(endpoints[0]->Wait({}, 0).ok());
+  EXPECT_EQ(endpoints[0]->NoteOf(1).received_ns, 77);
 }
 
 }  // namespace

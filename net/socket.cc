@@ -1,14 +1,18 @@
 #include "net/socket.h"
 
+#include <linux/sockios.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <memory>
 
@@ -44,6 +48,14 @@ std::string FormatAddress(const sockaddr_storage& address, socklen_t size) {
     return "";
   }
   return FormatHostPort({host, std::atoi(port)});
+}
+
+// "reno cubic"; "" if the kernel does not say.
+std::string KernelSetting(const std::string& name) {
+  std::ifstream file(absl::StrCat("/proc/sys/net/ipv4/", name));
+  std::string line;
+  std::getline(file, line);
+  return line;
 }
 
 UniqueFd MakeSocket(int family) {
@@ -118,6 +130,36 @@ std::string OwnAddress(int fd) {
 void SetNoDelay(int fd) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  // The handshake, of one message each way, has led the kernel to expect an answer to each.
+  setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+}
+
+absl::Status SetCongestionControl(int fd, const std::string& name) {
+  if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(),
+                 static_cast<socklen_t>(name.size())) == 0) {
+    return absl::OkStatus();
+  }
+  const int error = errno;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the congestion control '", name, "' cannot be used here (", ErrnoText(error),
+      "): this host has ", KernelSetting("tcp_available_congestion_control"), ", and allows ",
+      KernelSetting("tcp_allowed_congestion_control"), " to whoever is not root"));
+}
+
+int UndeliveredBytes(int fd) {
+  int bytes = 0;
+  return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
+}
+
+bool DiscardInput(int fd) {
+  constexpr int kReadsMax = 64;
+  std::array<std::byte, 16384> unwanted;
+  for (int i = 0; i < kReadsMax; ++i) {
+    const ssize_t n = recv(fd, unwanted.data(), unwanted.size(), 0);
+    if (n < 0 && errno == EAGAIN) return true;
+    if (n == 0 || (n < 0 && errno != EINTR)) return false;
+  }
+  return true;
 }
 
 int PollTimeoutMs(int64_t duration_ns) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "os/unique_fd.h"
 
@@ -33,8 +34,18 @@ UniqueFd AcceptConnection(int listener_fd, std::string& from);
 // "host:port" of the socket's own end; "" if it has none.
 std::string OwnAddress(int fd);
 
-// Small messages leave at once (no Nagle).
+// Small messages leave at once (no Nagle), and what came so far is acknowledged at once.
 void SetNoDelay(int fd);
+
+// The kernel's congestion control ("cubic") of a TCP socket, a listening one's for those that it
+// accepts. Errors: one that this host lacks or does not allow, with what it allows.
+absl::Status SetCongestionControl(int fd, const std::string& name);
+
+// Bytes that a TCP socket has taken and the other side's machine has not acknowledged.
+int UndeliveredBytes(int fd);
+
+// Throws away what has come, within reason. False if the other side has ended the connection.
+bool DiscardInput(int fd);
 
 // poll(2)'s time-out: rounded up, never negative (which would mean for ever).
 int PollTimeoutMs(int64_t duration_ns);

@@ -1,11 +1,11 @@
-// What Exchange does over real sockets: large and empty messages, differences, and
-// every way in which a peer can be lost.
+// What is TCP's own: addresses in errors, resets, what a peer without manners may say, the kernel's
+// congestion control. net/endpoint_contract_test.cc holds what every endpoint promises.
 #include "net/tcp_endpoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
+#include <csignal>
 #include <future>
 #include <memory>
 #include <string>
@@ -15,266 +15,199 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/clock.h"
+#include "net/control_message.h"
 #include "net/endpoint.h"
-#include "net/message.h"
+#include "net/endpoint_test_support.h"
 #include "net/tcp_handshake.h"
 #include "net/tcp_test_support.h"
 
 namespace crossover::net {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
-using Bytes = std::vector<std::byte>;
 
-// Nobody gets there unless a test shortens it.
-constexpr double kSilenceS = 60;
-// More than the kernel buffers of a connection take.
-constexpr size_t kLargeBytes = 12 << 20;
-const MessageTag kTag{.operation = 3, .sequence = 17, .total_bytes = 4096};
+std::string Text(const absl::Status& status) { return std::string(status.message()); }
 
-absl::Status SendTo(Endpoint& endpoint, int peer, const Bytes& data) {
-  const std::array sends = {SendOp{peer, data}};
-  return endpoint.Exchange(kTag, sends, {});
-}
-absl::Status ReceiveFrom(Endpoint& endpoint, int peer, Bytes& into) {
-  const std::array receives = {ReceiveOp{peer, into}};
-  return endpoint.Exchange(kTag, {}, receives);
-}
-template <typename Work>
-std::future<absl::Status> InThread(Work work) {
-  return std::async(std::launch::async, std::move(work));
+TEST(TcpEndpointTest, BorrowsWhereItSplices) {
+  const SystemClock clock;
+  EXPECT_TRUE(MakeTcpEndpoints(1, clock, true)[0]->borrows());
+  EXPECT_FALSE(MakeTcpEndpoints(1, clock, false)[0]->borrows());
 }
 
-class TcpEndpointTest : public testing::Test {
- protected:
-  SystemClock clock_;
-};
+TEST(TcpEndpointTest, ALostPeerIsNamedWithItsAddress) {
+  const SystemClock clock;
+  const auto endpoints = MakeTcpEndpoints(2, clock);
+  CutTcpConnections(*endpoints[1]);
+  EXPECT_THAT(Text(WaitForFailure(*endpoints[0])),
+              MatchesRegex("rank 1 at 127\\.0\\.0\\.1:[0-9]+ closed the connection.*"));
+}
 
-TEST_F(TcpEndpointTest, MessagesOfEverySizeArriveInOrder) {
-  const auto endpoints = MakeTcpEndpoints(2, kSilenceS, clock_);
-  const std::vector<size_t> sizes = {0, 1, 31, 32, 33, 0, 100003, kLargeBytes, 0, 5};
-  auto sender = InThread([&] {
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      const absl::Status status = SendTo(*endpoints[0], 1, Bytes(sizes[i], std::byte(i)));
-      if (!status.ok()) return status;
-    }
-    return absl::OkStatus();
-  });
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    Bytes into(sizes[i]);
-    const absl::Status status = ReceiveFrom(*endpoints[1], 0, into);
-    ASSERT_TRUE(status.ok()) << status;
-    EXPECT_EQ(into, Bytes(sizes[i], std::byte(i)));
+TEST(TcpEndpointTest, ARankThatHasLeftIsNamedWithItsAddress) {
+  const SystemClock clock;
+  auto endpoints = MakeTcpEndpoints(2, clock);
+  endpoints[1].reset();
+  Bytes into(4);
+  EXPECT_THAT(Text(ReceiveAll(*endpoints[0], 1, into)),
+              MatchesRegex("rank 1 at 127\\.0\\.0\\.1:[0-9]+ has left: .* rank 0 was not done .*"));
+}
+
+TEST(TcpEndpointTest, WhatASlowPeerHasNotReadIsStillDeliveredAfterLeaving) {
+  const SystemClock clock;
+  auto endpoints = MakeTcpEndpoints(2, clock);
+  const Bytes data = Pattern(12 << 20, 1);
+  size_t sent = 0;  // what the kernel takes without anybody reading
+  while (true) {
+    const auto moved = endpoints[0]->TrySend(1, std::span(data).subspan(sent), SendMode::kCopy);
+    ASSERT_TRUE(moved.ok()) << moved.status();
+    if (*moved == 0) break;
+    sent += *moved;
   }
-  EXPECT_TRUE(sender.get().ok());
+  endpoints[0].reset();  // gives up waiting, not the bytes
+  Bytes into(sent);
+  const absl::Status status = ReceiveAll(*endpoints[1], 0, into);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(SameBytes(into, std::span(data).first(sent)));
 }
 
-TEST_F(TcpEndpointTest, LargeMessagesCrossWithoutADeadlock) {
-  const auto endpoints = MakeTcpEndpoints(3, kSilenceS, clock_);
-  const auto work = [&](int rank) {
-    const int next = (rank + 1) % 3;
-    const int previous = (rank + 2) % 3;
-    const Bytes out(kLargeBytes, std::byte(rank));
-    Bytes in(kLargeBytes);
-    const std::array sends = {SendOp{next, out}};
-    const std::array receives = {ReceiveOp{previous, in}};
-    const absl::Status status = endpoints[rank]->Exchange(kTag, sends, receives);
-    EXPECT_EQ(in, Bytes(kLargeBytes, std::byte(previous)));
-    return status;
-  };
-  auto one = InThread([&] { return work(1); });
-  auto two = InThread([&] { return work(2); });
-  EXPECT_TRUE(work(0).ok());
-  EXPECT_TRUE(one.get().ok());
-  EXPECT_TRUE(two.get().ok());
-}
-
-TEST_F(TcpEndpointTest, ADifferenceShowsBothSidesToEveryone) {
-  const auto endpoints = MakeTcpEndpoints(3, kSilenceS, clock_);
-  ASSERT_TRUE(SendTo(*endpoints[1], 0, Bytes(4000)).ok());
-  auto one = InThread([&] {
-    Bytes into(4);
-    return ReceiveFrom(*endpoints[1], 0, into);
+TEST(TcpEndpointTest, TheCongestionControlIsSetOrTheHostsChoicesAreNamed) {
+  const SystemClock clock;
+  TestWorld world(2);
+  TcpEndpointOptions options = world.Options(0);
+  options.congestion_control = "nonsense";
+  EXPECT_THAT(Text(ConnectTcp(std::move(world.listeners[0]), options, clock).status()),
+              AllOf(HasSubstr("the congestion control 'nonsense' cannot be used here (No such "
+                              "file or directory): this host has "),
+                    HasSubstr("reno")));
+  TestWorld good(2);
+  auto other = std::async(std::launch::async, [&] {
+    TcpEndpointOptions reno = good.Options(1);
+    reno.congestion_control = "reno";  // every kernel has it
+    return ConnectTcp(std::move(good.listeners[1]), reno, clock);
   });
-  auto two = InThread([&] {
-    Bytes into(4);
-    return ReceiveFrom(*endpoints[2], 1, into);
-  });
-  Bytes into(4096);
-  const absl::Status status = ReceiveFrom(*endpoints[0], 1, into);
-  EXPECT_EQ(status.message(),
-            "rank 1 sent 4000 bytes (of 4096) of operation 0x3 sequence 17; this rank 0 expected "
-            "4096 bytes (of 4096) of operation 0x3 sequence 17");
-  const std::string farewell = "rank 0 gave up: " + std::string(status.message());
-  EXPECT_EQ(one.get(), absl::AbortedError(farewell));
-  EXPECT_EQ(two.get(), absl::AbortedError(farewell)) << "passed on by rank 1";
-  EXPECT_EQ(SendTo(*endpoints[0], 1, Bytes(1)), status) << "for good";
+  options = good.Options(0);
+  options.congestion_control = "reno";
+  const auto endpoint = ConnectTcp(std::move(good.listeners[0]), options, clock);
+  EXPECT_TRUE(endpoint.ok()) << endpoint.status();
+  EXPECT_TRUE(other.get().ok());
 }
 
-TEST_F(TcpEndpointTest, ALostPeerIsNamedWithItsAddress) {
-  auto endpoints = MakeTcpEndpoints(2, kSilenceS, clock_);
-  ASSERT_TRUE(SendTo(*endpoints[1], 0, Bytes(4)).ok());
-  endpoints[1].reset();
-  Bytes into(4);
-  EXPECT_TRUE(ReceiveFrom(*endpoints[0], 1, into).ok()) << "what it sent before still counts";
-  const absl::Status status = ReceiveFrom(*endpoints[0], 1, into);
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(status.message()),
-              MatchesRegex("rank 1 at 127\\.0\\.0\\.1:[0-9]+ closed the connection"));
-}
-
-TEST_F(TcpEndpointTest, APeerLostWhileWeSendIsNoticed) {
-  auto endpoints = MakeTcpEndpoints(2, kSilenceS, clock_);
-  auto sender = InThread([&] { return SendTo(*endpoints[0], 1, Bytes(kLargeBytes)); });
-  endpoints[1].reset();
-  const absl::Status status = sender.get();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("closed the connection"));
-}
-
-TEST_F(TcpEndpointTest, WhoeverSendsToARankThatGaveUpHearsWhy) {
-  const auto endpoints = MakeTcpEndpoints(2, kSilenceS, clock_);
-  auto sender = InThread([&] { return SendTo(*endpoints[0], 1, Bytes(kLargeBytes)); });
-  endpoints[1]->Abort(absl::InternalError("out of memory"));
-  EXPECT_EQ(endpoints[1]->Exchange(kTag, {}, {}), absl::InternalError("out of memory"));
-  // Rank 1 threw the message away before it left, so the first may count as sent.
-  absl::Status status = sender.get();
-  Bytes into(1);
-  if (status.ok()) status = ReceiveFrom(*endpoints[0], 1, into);
-  EXPECT_EQ(status, absl::AbortedError("rank 1 gave up: out of memory"));
-}
-
-TEST_F(TcpEndpointTest, AMessageThatWasBegunIsFinishedBeforeTheFarewell) {
-  const auto endpoints = MakeTcpEndpoints(3, kSilenceS, clock_);
-  ASSERT_TRUE(SendTo(*endpoints[0], 1, Bytes(7)).ok());
-  auto two = InThread([&] {
-    Bytes into(kLargeBytes);
-    const absl::Status first = ReceiveFrom(*endpoints[2], 1, into);
-    if (!first.ok()) return first;
-    return ReceiveFrom(*endpoints[2], 1, into);
-  });
-  const Bytes out(kLargeBytes);
-  Bytes in(8);  // rank 0 has sent 7
-  const std::array sends = {SendOp{2, out}};
-  const std::array receives = {ReceiveOp{0, in}};
-  EXPECT_FALSE(endpoints[1]->Exchange(kTag, sends, receives).ok());
-  EXPECT_THAT(std::string(two.get().message()), HasSubstr("rank 1 gave up: rank 0 sent 7 bytes"));
-}
-
-TEST_F(TcpEndpointTest, SilenceNamesThoseWhoWereSilentAndNoOther) {
-  const auto endpoints = MakeTcpEndpoints(3, 0.2, clock_);
-  ASSERT_TRUE(SendTo(*endpoints[1], 0, Bytes(4)).ok());
-  Bytes one(4);
-  Bytes two(4);
-  const std::array receives = {ReceiveOp{1, one}, ReceiveOp{2, two}};
-  const absl::Status status = endpoints[0]->Exchange(kTag, {}, receives);
-  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(std::string(status.message()),
-              MatchesRegex("no bytes to or from rank 2 at 127\\.0\\.0\\.1:[0-9]+ for 0\\.2 s: .*"));
-}
-
-TEST_F(TcpEndpointTest, APeerThatStopsReadingIsSilentToo) {
-  const auto endpoints = MakeTcpEndpoints(2, 0.2, clock_);
-  const absl::Status status = SendTo(*endpoints[0], 1, Bytes(kLargeBytes));
-  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
-}
-
-TEST_F(TcpEndpointTest, AbortWakesAWaitAndStays) {
-  const auto endpoints = MakeTcpEndpoints(2, kSilenceS, clock_);
-  auto waiting = InThread([&] {
-    Bytes into(4);
-    return ReceiveFrom(*endpoints[0], 1, into);
-  });
-  endpoints[0]->Abort(absl::CancelledError("enough"));
-  endpoints[0]->Abort(absl::CancelledError("too late"));
-  EXPECT_EQ(waiting.get(), absl::CancelledError("enough"));
-  EXPECT_EQ(endpoints[0]->Exchange(kTag, {}, {}), absl::CancelledError("enough"));
-  Bytes into(4);
-  EXPECT_EQ(ReceiveFrom(*endpoints[1], 0, into), absl::AbortedError("rank 0 gave up: enough"));
-}
-
-// Rank 1 of 2, whose peer is a bare socket that passed the handshake.
-class RawPeerTest : public TcpEndpointTest {
+// Rank 1 of 2, whose peer is two bare sockets that passed the handshake.
+class RawPeerTest : public testing::Test {
  protected:
   RawPeerTest() {
     auto connecting = std::async(std::launch::async, [this] {
       return ConnectTcp(std::move(world_.listeners[1]), world_.Options(1), clock_);
     });
-    peer_ = std::make_unique<RawClient>(world_.addresses[1]);
-    peer_->Send(EncodeGreeting(MakeGreeting(TestIdentity(0), 2)));
-    peer_->Read(kGreetingBytes);
+    data_ = Greet(Channel::kData);
+    control_ = Greet(Channel::kControl);
     auto endpoint = connecting.get();
     EXPECT_TRUE(endpoint.ok()) << endpoint.status();
     endpoint_ = std::move(*endpoint);
   }
-  std::string ReceiveError(size_t bytes) {
-    Bytes into(bytes);
-    const absl::Status status = ReceiveFrom(*endpoint_, 0, into);
-    EXPECT_FALSE(status.ok());
-    return std::string(status.message());
+  std::unique_ptr<RawClient> Greet(Channel channel) {
+    auto client = std::make_unique<RawClient>(world_.addresses[1]);
+    client->Send(EncodeGreeting(MakeGreeting(TestIdentity(0), 2, channel)));
+    client->Read(kGreetingBytes);
+    return client;
   }
+  std::string ReceiveError() {
+    Bytes into(8);
+    return Text(ReceiveAll(*endpoint_, 0, into));
+  }
+  std::string name() const { return "rank 0 at " + world_.addresses[0]; }
 
+  SystemClock clock_;
   TestWorld world_{2};
-  std::unique_ptr<RawClient> peer_;
+  std::unique_ptr<RawClient> data_;
+  std::unique_ptr<RawClient> control_;
   std::unique_ptr<Endpoint> endpoint_;
 };
 
-TEST_F(RawPeerTest, WhatIsNoMessageIsRefused) {
-  peer_->Send("thirty-two bytes and some more, of nonsense");
-  peer_->Close();
-  EXPECT_THAT(ReceiveError(4),
-              HasSubstr("rank 0 at " + world_.addresses[0] + ": what came is no message"));
-}
-
-TEST_F(RawPeerTest, AMessageInSmallPiecesIsPutTogether) {
-  const MessageHeaderBytes header =
-      EncodeMessageHeader({.farewell = false, .tag = kTag, .bytes = 3});
+TEST_F(RawPeerTest, ControlMessagesInSmallPiecesArePutTogether) {
+  const std::string note = EncodeControlMessage(ControlKind::kNote, "busy");
+  const std::string words = EncodeControlMessage(ControlKind::kLastWords, "rank 7 gave up: disk");
   auto sender = std::async(std::launch::async, [&] {
-    for (const std::byte& byte : header) peer_->Send(std::span(&byte, 1));
-    for (const char letter : {'a', 'b', 'c'}) peer_->Send(std::string_view(&letter, 1));
+    for (const char& letter : note + words) control_->Send(std::string_view(&letter, 1));
   });
-  Bytes into(3);
-  EXPECT_TRUE(ReceiveFrom(*endpoint_, 0, into).ok());
-  EXPECT_EQ(into, (Bytes{std::byte('a'), std::byte('b'), std::byte('c')}));
+  EXPECT_EQ(WaitForFailure(*endpoint_), absl::AbortedError("rank 7 gave up: disk"));
+  EXPECT_EQ(endpoint_->NoteOf(0).text, "busy");
 }
 
-TEST_F(RawPeerTest, HalfAMessageIsALoss) {
-  const MessageHeaderBytes header =
-      EncodeMessageHeader({.farewell = false, .tag = kTag, .bytes = 8});
-  peer_->Send(header);
-  peer_->Send("half");
-  peer_->Close();
-  EXPECT_THAT(ReceiveError(8), HasSubstr("closed the connection"));
+TEST_F(RawPeerTest, LastWordsAreAnsweredWithTheSame) {
+  const std::string words = EncodeControlMessage(ControlKind::kLastWords, "rank 7 gave up: disk");
+  control_->Send(words);
+  EXPECT_EQ(Text(WaitForFailure(*endpoint_)), "rank 7 gave up: disk");
+  const Bytes answer = control_->Read(words.size());
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(answer.data()), answer.size()), words);
 }
 
-TEST_F(RawPeerTest, ALengthBeyondAllBoundsIsADifference) {
-  peer_->Send(EncodeMessageHeader({.farewell = false, .tag = kTag, .bytes = ~uint64_t{0}}));
-  EXPECT_THAT(ReceiveError(8), HasSubstr("rank 0 sent 18446744073709551615 bytes"));
+TEST_F(RawPeerTest, LastWordsThatComeAfterTheDataWereLostAreWaitedFor) {
+  data_->CloseWithReset();
+  auto sender = std::async(std::launch::async, [&] {
+    clock_.SleepNs(50'000'000);
+    control_->Send(EncodeControlMessage(ControlKind::kLastWords, "rank 7 gave up: disk"));
+  });
+  EXPECT_EQ(ReceiveError(), "rank 7 gave up: disk");
 }
 
-TEST_F(RawPeerTest, AFarewellIsHeardAndPassedOnUnchanged) {
-  const std::string text = "rank 7 gave up: no more disk";
-  peer_->Send(EncodeMessageHeader({.farewell = true, .tag = {}, .bytes = text.size()}));
-  peer_->Send(text);
-  EXPECT_EQ(ReceiveError(8), text);
-  const std::vector<std::byte> answer = peer_->Read(kMessageHeaderBytes + text.size());
-  ASSERT_EQ(answer.size(), kMessageHeaderBytes + text.size());
-  EXPECT_EQ(
-      std::string(reinterpret_cast<const char*>(answer.data()) + kMessageHeaderBytes, text.size()),
-      text);
+TEST_F(RawPeerTest, AResetOfTheDataIsALossWithItsCause) {
+  data_->CloseWithReset();
+  EXPECT_EQ(ReceiveError(), name() + " closed the connection (Connection reset by peer)");
 }
 
-TEST_F(RawPeerTest, AFarewellCutShortIsALoss) {
-  peer_->Send(EncodeMessageHeader({.farewell = true, .tag = {}, .bytes = 100}));
-  peer_->Send("rank 7 gave");
-  peer_->Close();
-  EXPECT_THAT(ReceiveError(8), HasSubstr("closed the connection"));
+TEST_F(RawPeerTest, AResetOfTheControlConnectionIsALossForWhoeverWaits) {
+  control_->CloseWithReset();
+  EXPECT_EQ(Text(WaitForFailure(*endpoint_)),
+            name() + " closed the connection (Connection reset by peer)");
 }
 
-TEST_F(RawPeerTest, AFarewellWithoutBoundIsRefused) {
-  peer_->Send(EncodeMessageHeader({.farewell = true, .tag = {}, .bytes = 1 << 30}));
-  EXPECT_THAT(ReceiveError(8), HasSubstr("at most 1024 are allowed"));
+TEST_F(RawPeerTest, AnEndWithoutGoodbyeIsALoss) {
+  control_->Close();
+  EXPECT_EQ(Text(WaitForFailure(*endpoint_)), name() + " closed the connection");
+}
+
+TEST_F(RawPeerTest, HalfAGoodbyeIsALoss) {
+  control_->Send(EncodeControlMessage(ControlKind::kGoodbye, "").substr(0, 7));
+  control_->Close();
+  EXPECT_EQ(Text(WaitForFailure(*endpoint_)), name() + " closed the connection");
+}
+
+TEST_F(RawPeerTest, LastWordsCutShortAreALoss) {
+  const std::string words = EncodeControlMessage(ControlKind::kLastWords, "rank 7 gave up: disk");
+  control_->Send(words.substr(0, words.size() - 1));
+  control_->Close();
+  EXPECT_EQ(Text(WaitForFailure(*endpoint_)), name() + " closed the connection");
+}
+
+TEST_F(RawPeerTest, WhatIsNoControlMessageIsRefused) {
+  control_->Send("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(Text(WaitForFailure(*endpoint_)),
+              HasSubstr(name() + ": what came is no control message"));
+}
+
+TEST_F(RawPeerTest, DataStillCountAfterAGoodbyeAndTheirEndIsAnError) {
+  data_->Send("12345678");
+  control_->Send(EncodeControlMessage(ControlKind::kGoodbye, ""));
+  control_->Close();
+  data_->Close();
+  EXPECT_TRUE(endpoint_->Wait({}, 10'000'000).ok());
+  EXPECT_EQ(ReceiveError(), "") << "the eight bytes";
+  EXPECT_THAT(ReceiveError(), HasSubstr(name() + " has left"));
+}
+
+TEST_F(RawPeerTest, ABrokenPipeEndsASpliceNotTheProcess) {
+  Bytes data(1 << 20);
+  ASSERT_TRUE(endpoint_->TrySend(0, data, SendMode::kBorrow).ok());
+  data_->CloseWithReset();
+  control_->CloseWithReset();
+  absl::Status status;
+  while (status.ok()) status = SendAll(*endpoint_, 0, data, SendMode::kBorrow);
+  EXPECT_THAT(Text(status), HasSubstr(name() + " closed the connection"));
+  struct sigaction action {};
+  sigaction(SIGPIPE, nullptr, &action);
+  EXPECT_EQ(action.sa_handler, SIG_IGN);
 }
 
 }  // namespace

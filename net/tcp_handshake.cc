@@ -23,7 +23,8 @@ GreetingBytes EncodeGreeting(const Greeting& greeting) {
   PutLittleEndian(greeting.status, bytes.data() + 8);
   PutLittleEndian(greeting.rank, bytes.data() + 12);
   PutLittleEndian(greeting.world_size, bytes.data() + 16);
-  PutLittleEndian(static_cast<uint32_t>(text_bytes), bytes.data() + 20);
+  PutLittleEndian(static_cast<uint16_t>(text_bytes), bytes.data() + 20);
+  PutLittleEndian(static_cast<uint16_t>(greeting.channel), bytes.data() + 22);
   PutLittleEndian(greeting.fingerprint, bytes.data() + 24);
   std::memcpy(bytes.data() + kTextOffset, greeting.text.data(), text_bytes);
   return bytes;
@@ -38,12 +39,17 @@ absl::StatusOr<Greeting> DecodeGreeting(std::span<const std::byte, kGreetingByte
   greeting.status = GetLittleEndian<uint32_t>(bytes.data() + 8);
   greeting.rank = GetLittleEndian<uint32_t>(bytes.data() + 12);
   greeting.world_size = GetLittleEndian<uint32_t>(bytes.data() + 16);
-  const uint32_t text_bytes = GetLittleEndian<uint32_t>(bytes.data() + 20);
+  const uint16_t text_bytes = GetLittleEndian<uint16_t>(bytes.data() + 20);
+  greeting.channel = static_cast<Channel>(GetLittleEndian<uint16_t>(bytes.data() + 22));
   greeting.fingerprint = GetLittleEndian<uint64_t>(bytes.data() + 24);
   if (greeting.version != kHandshakeVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the other side speaks version ", greeting.version, " of the handshake, this one version ",
         kHandshakeVersion, ": run one build of Crossover everywhere"));
+  }
+  if (std::find(kChannels.begin(), kChannels.end(), greeting.channel) == kChannels.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a greeting for the unknown channel ", static_cast<int>(greeting.channel)));
   }
   if (text_bytes > kGreetingTextBytesMax) {
     return absl::InvalidArgumentError(absl::StrCat("a greeting with a text of ", text_bytes,
@@ -61,8 +67,9 @@ bool MayBeGreeting(std::span<const std::byte> first_bytes) {
   return std::equal(first_bytes.begin(), first_bytes.begin() + known, magic.begin());
 }
 
-Greeting MakeGreeting(const Identity& ours, int world_size) {
+Greeting MakeGreeting(const Identity& ours, int world_size, Channel channel) {
   Greeting greeting;
+  greeting.channel = channel;
   greeting.rank = static_cast<uint32_t>(ours.rank);
   greeting.world_size = static_cast<uint32_t>(world_size);
   greeting.fingerprint = ours.job_fingerprint;

@@ -57,14 +57,16 @@ class MeshBuilder {
         clock_(clock),
         rank_(options.identity.rank),
         world_size_(static_cast<int>(options.addresses.size())),
-        missing_(world_size_ - 1),
+        missing_(static_cast<int>(kChannels.size()) * (world_size_ - 1)),
         connected_(options.addresses.size()) {
     for (int peer = rank_ + 1; peer < world_size_; ++peer) {
-      outgoing_.push_back(Outgoing{.peer = peer});
+      for (const Channel channel : kChannels) {
+        outgoing_.push_back(Outgoing{.peer = peer, .channel = channel});
+      }
     }
   }
 
-  absl::StatusOr<std::vector<UniqueFd>> Run() {
+  absl::StatusOr<std::vector<PeerConnections>> Run() {
     const int64_t deadline_ns =
         clock_.NowNs() + static_cast<int64_t>(options_.connect_s * kNsPerSecond);
     while (missing_ > 0) {
@@ -85,6 +87,7 @@ class MeshBuilder {
   struct Outgoing {
     enum State { kIdle, kConnecting, kAwaitingAnswer, kDone };
     int peer = 0;
+    Channel channel = Channel::kData;
     State state = kIdle;
     UniqueFd fd{};
     GreetingReader reader{};
@@ -106,15 +109,15 @@ class MeshBuilder {
 
   absl::Status MissingError() const {
     std::vector<std::string> parts;
+    int named = rank_;  // each is named once
     for (const Outgoing& out : outgoing_) {
-      if (out.state != Outgoing::kDone) {
-        parts.push_back(absl::StrCat(Name(out.peer), " (", out.last_error, ")"));
-      }
+      if (out.state == Outgoing::kDone || out.peer == named) continue;
+      parts.push_back(absl::StrCat(Name(out.peer), " (", out.last_error, ")"));
+      named = out.peer;
     }
     for (int peer = 0; peer < rank_; ++peer) {
-      if (!connected_[peer].valid()) {
-        parts.push_back(absl::StrCat(Name(peer), " (it has not connected)"));
-      }
+      if (connected_[peer].data.valid() && connected_[peer].control.valid()) continue;
+      parts.push_back(absl::StrCat(Name(peer), " (it has not connected)"));
     }
     return absl::DeadlineExceededError(absl::StrCat("rank ", rank_, " has no connection with ",
                                                     absl::StrJoin(parts, ", "), " after ",
@@ -168,7 +171,10 @@ class MeshBuilder {
       fds.push_back({out.fd.get(), events, 0});
     }
     for (const Incoming& in : incoming_) fds.push_back({in.fd.get(), POLLIN, 0});
-    for (const UniqueFd& fd : connected_) fds.push_back({fd.get(), POLLRDHUP, 0});
+    for (const PeerConnections& connections : connected_) {
+      fds.push_back({connections.data.get(), POLLRDHUP, 0});
+      fds.push_back({connections.control.get(), POLLRDHUP, 0});
+    }
 
     if (poll(fds.data(), fds.size(), PollTimeoutMs(wait_ns)) < 0 && errno != EINTR) {
       return absl::InternalError(absl::StrCat("poll: ", ErrnoText(errno)));
@@ -179,11 +185,17 @@ class MeshBuilder {
     }
     std::vector<Incoming> kept;
     for (Incoming& in : incoming_) {
-      if ((entry++)->revents == 0 || !Advance(in)) kept.push_back(std::move(in));
+      bool done = false;
+      if ((entry++)->revents != 0) {
+        ASSIGN_OR_RETURN(done, Advance(in));
+      }
+      if (!done) kept.push_back(std::move(in));
     }
     incoming_ = std::move(kept);
     for (int peer = 0; peer < world_size_; ++peer) {
-      if ((entry++)->revents != 0) {
+      const bool lost = entry[0].revents != 0 || entry[1].revents != 0;
+      entry += 2;
+      if (lost) {
         return absl::UnavailableError(
             absl::StrCat(Name(peer), " closed the connection while the others were being made"));
       }
@@ -215,7 +227,8 @@ class MeshBuilder {
         Retry(out, ErrnoText(error), now_ns);
         return absl::OkStatus();
       }
-      const GreetingBytes greeting = EncodeGreeting(MakeGreeting(options_.identity, world_size_));
+      const GreetingBytes greeting =
+          EncodeGreeting(MakeGreeting(options_.identity, world_size_, out.channel));
       if (!SendWhole(out.fd.get(), greeting.data(), greeting.size())) {
         Retry(out, "the greeting could not be sent", now_ns);
         return absl::OkStatus();
@@ -234,7 +247,7 @@ class MeshBuilder {
     } else if (result == GreetingReader::Result::kComplete) {
       RETURN_IF_ERROR(CheckAnswer(out));
       out.state = Outgoing::kDone;
-      Keep(out.peer, std::move(out.fd));
+      return Keep(out.peer, out.channel, std::move(out.fd));
     }
     return absl::OkStatus();
   }
@@ -255,25 +268,26 @@ class MeshBuilder {
   }
 
   // True when the connection needs no more attention: accepted, refused or gone.
-  bool Advance(Incoming& in) {
+  absl::StatusOr<bool> Advance(Incoming& in) {
     const GreetingReader::Result result = in.reader.ReadSome(in.fd.get());
     if (!MayBeGreeting(std::span(in.reader.bytes).first(in.reader.received))) {
       SendWhole(in.fd.get(), kStrangerLine.data(), kStrangerLine.size());
       return true;
     }
     if (result != GreetingReader::Result::kComplete) return result == GreetingReader::Result::kEnd;
-    const absl::StatusOr<int> peer = CheckIncoming(in);
-    const Greeting answer =
-        peer.ok() ? MakeGreeting(options_.identity, world_size_) : MakeRefusal(peer.status());
+    const absl::StatusOr<Greeting> greeting = CheckIncoming(in);
+    const Greeting answer = greeting.ok()
+                                ? MakeGreeting(options_.identity, world_size_, greeting->channel)
+                                : MakeRefusal(greeting.status());
     const GreetingBytes bytes = EncodeGreeting(answer);
-    if (SendWhole(in.fd.get(), bytes.data(), bytes.size()) && peer.ok()) {
-      Keep(*peer, std::move(in.fd));
+    if (SendWhole(in.fd.get(), bytes.data(), bytes.size()) && greeting.ok()) {
+      RETURN_IF_ERROR(Keep(static_cast<int>(greeting->rank), greeting->channel, std::move(in.fd)));
     }
     return true;
   }
 
-  absl::StatusOr<int> CheckIncoming(const Incoming& in) const {
-    ASSIGN_OR_RETURN(const Greeting greeting, DecodeGreeting(in.reader.bytes));
+  absl::StatusOr<Greeting> CheckIncoming(const Incoming& in) {
+    ASSIGN_OR_RETURN(Greeting greeting, DecodeGreeting(in.reader.bytes));
     const std::string who = absl::StrCat("the caller at ", in.from);
     RETURN_IF_ERROR(CheckGreeting(options_.identity, world_size_, greeting, who));
     const int peer = static_cast<int>(greeting.rank);
@@ -281,17 +295,21 @@ class MeshBuilder {
       return absl::InvalidArgumentError(absl::StrCat(who, " is rank ", peer, ", but rank ", rank_,
                                                      " connects to higher ranks by itself"));
     }
-    if (connected_[peer].valid()) {
+    if (connected_[peer].Of(greeting.channel).valid()) {
       return absl::AlreadyExistsError(absl::StrCat("rank ", peer, " is connected to rank ", rank_,
                                                    " already; ", who, " is a second one"));
     }
-    return peer;
+    return greeting;
   }
 
-  void Keep(int peer, UniqueFd fd) {
+  absl::Status Keep(int peer, Channel channel, UniqueFd fd) {
     SetNoDelay(fd.get());
-    connected_[peer] = std::move(fd);
+    if (!options_.congestion_control.empty()) {
+      RETURN_IF_ERROR(SetCongestionControl(fd.get(), options_.congestion_control));
+    }
+    connected_[peer].Of(channel) = std::move(fd);
     --missing_;
+    return absl::OkStatus();
   }
 
   const int listener_fd_;
@@ -300,16 +318,16 @@ class MeshBuilder {
   const int rank_;
   const int world_size_;
   int missing_;
-  std::vector<UniqueFd> connected_;
+  std::vector<PeerConnections> connected_;
   std::vector<Outgoing> outgoing_;
   std::vector<Incoming> incoming_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<UniqueFd>> ConnectMesh(int listener_fd,
-                                                  const TcpEndpointOptions& options,
-                                                  const Clock& clock) {
+absl::StatusOr<std::vector<PeerConnections>> ConnectMesh(int listener_fd,
+                                                         const TcpEndpointOptions& options,
+                                                         const Clock& clock) {
   return MeshBuilder(listener_fd, options, clock).Run();
 }
 

@@ -1,4 +1,4 @@
-// Makes the connections of a full mesh: one a pair of ranks, the lower rank
+// Makes the connections of a full mesh: two a pair of ranks (Channel), the lower rank
 // connects. Strangers and silent connections are dropped and harm nobody. Blocks;
 // one thread, one poll loop, many handshakes at a time.
 #ifndef CROSSOVER_NET_TCP_MESH_H_
@@ -10,14 +10,21 @@
 #include "core/clock.h"
 #include "net/socket.h"
 #include "net/tcp_endpoint.h"
+#include "net/tcp_handshake.h"
 
 namespace crossover::net {
 
-// By rank; the own rank's is invalid. Errors name the ranks without a connection
+struct PeerConnections {
+  UniqueFd data;
+  UniqueFd control;
+  UniqueFd& Of(Channel channel) { return channel == Channel::kData ? data : control; }
+};
+
+// By rank; the own rank's are invalid. Errors name the ranks without a connection
 // and what was seen of them. `listener_fd` is borrowed and must be non-blocking.
-absl::StatusOr<std::vector<UniqueFd>> ConnectMesh(int listener_fd,
-                                                  const TcpEndpointOptions& options,
-                                                  const Clock& clock);
+absl::StatusOr<std::vector<PeerConnections>> ConnectMesh(int listener_fd,
+                                                         const TcpEndpointOptions& options,
+                                                         const Clock& clock);
 
 }  // namespace crossover::net
 

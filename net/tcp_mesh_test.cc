@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/clock.h"
+#include "net/endpoint_test_support.h"
 #include "net/socket.h"
 #include "net/tcp_endpoint.h"
 #include "net/tcp_handshake.h"
@@ -50,24 +51,18 @@ class TcpMeshTest : public testing::Test {
 
 TEST_F(TcpMeshTest, EveryPairOfRanksIsConnected) {
   constexpr int kWorldSize = 5;
-  const auto endpoints = MakeTcpEndpoints(kWorldSize, 30, clock_);
+  const auto endpoints = MakeTcpEndpoints(kWorldSize, clock_);
   std::vector<std::future<void>> ranks;
   for (int rank = 0; rank < kWorldSize; ++rank) {
     ranks.push_back(std::async(std::launch::async, [&, rank] {
       const std::array<std::byte, 1> own = {std::byte(rank)};
-      std::array<std::byte, kWorldSize> all{};
-      std::vector<SendOp> sends;
-      std::vector<ReceiveOp> receives;
-      for (int peer = 0; peer < kWorldSize; ++peer) {
-        if (peer == rank) continue;
-        sends.push_back({peer, own});
-        receives.push_back({peer, std::span(all).subspan(peer, 1)});
-      }
-      const absl::Status status = endpoints[rank]->Exchange({}, sends, receives);
-      EXPECT_TRUE(status.ok()) << status;
-      for (int peer = 0; peer < kWorldSize; ++peer) {
-        const std::byte expected = peer == rank ? std::byte{0} : std::byte(peer);
-        EXPECT_EQ(all[peer], expected) << "someone else's connection";
+      for (int distance = 1; distance < kWorldSize; ++distance) {
+        const int to = (rank + distance) % kWorldSize;
+        const int from = (rank + kWorldSize - distance) % kWorldSize;
+        std::array<std::byte, 1> theirs{};
+        const absl::Status status = ExchangeAll(*endpoints[rank], to, own, from, theirs);
+        EXPECT_TRUE(status.ok()) << status;
+        EXPECT_EQ(theirs[0], std::byte(from)) << "someone else's connection";
       }
     }));
   }
@@ -114,34 +109,35 @@ TEST_F(StrangerTest, WhoeverSpeaksAnotherProtocolGetsOneLine) {
 TEST_F(StrangerTest, TheWrongTokenIsRefused) {
   Identity identity = TestIdentity(0);
   identity.token[31] = '0';
-  ExpectRefused(MakeGreeting(identity, 2), "wrong token");
+  ExpectRefused(MakeGreeting(identity, 2, Channel::kData), "wrong token");
 }
 
 TEST_F(StrangerTest, AnotherJobIsRefused) {
   Identity identity = TestIdentity(0);
   identity.job_fingerprint = 43;
-  ExpectRefused(MakeGreeting(identity, 2), "another job");
+  ExpectRefused(MakeGreeting(identity, 2, Channel::kData), "another job");
 }
 
 TEST_F(StrangerTest, AnotherWorldSizeIsRefused) {
-  ExpectRefused(MakeGreeting(TestIdentity(0), 3), "believes in 3 ranks");
+  ExpectRefused(MakeGreeting(TestIdentity(0), 3, Channel::kData), "believes in 3 ranks");
 }
 
 TEST_F(StrangerTest, AWrongRankIsRefused) {
-  ExpectRefused(MakeGreeting(TestIdentity(1), 2), "says that it is rank 1");
-  ExpectRefused(MakeGreeting(TestIdentity(2), 2), "says that it is rank 2");
-  ExpectRefused(MakeGreeting(TestIdentity(-1), 2), "says that it is rank 4294967295");
+  ExpectRefused(MakeGreeting(TestIdentity(1), 2, Channel::kData), "says that it is rank 1");
+  ExpectRefused(MakeGreeting(TestIdentity(2), 2, Channel::kData), "says that it is rank 2");
+  ExpectRefused(MakeGreeting(TestIdentity(-1), 2, Channel::kData),
+                "says that it is rank 4294967295");
 }
 
 TEST_F(StrangerTest, AnotherVersionIsRefused) {
-  Greeting greeting = MakeGreeting(TestIdentity(0), 2);
-  greeting.version = 2;
-  ExpectRefused(greeting, "version 2");
+  Greeting greeting = MakeGreeting(TestIdentity(0), 2, Channel::kData);
+  greeting.version = 1;
+  ExpectRefused(greeting, "version 1");
 }
 
 TEST_F(StrangerTest, HalfAGreetingHarmsNobody) {
   RawClient client(world_.addresses[1]);
-  const GreetingBytes bytes = EncodeGreeting(MakeGreeting(TestIdentity(0), 2));
+  const GreetingBytes bytes = EncodeGreeting(MakeGreeting(TestIdentity(0), 2, Channel::kData));
   client.Send(std::span(bytes).first(100));
   client.Close();
 }
@@ -170,29 +166,46 @@ TEST_F(TcpMeshTest, ASilentConnectionIsDroppedAfterItsTime) {
 TEST_F(TcpMeshTest, ARankThatComesTwiceIsRefusedTheSecondTime) {
   TestWorld world(3);
   std::future<EndpointOr> top = Connect(world, world.Options(2));
-  RawClient first(world.addresses[2]);
-  const auto accepted = Greet(first, MakeGreeting(TestIdentity(1), 3));
+  std::vector<std::unique_ptr<RawClient>> welcome;
+  const auto greet = [&](int rank, Channel channel) {
+    welcome.push_back(std::make_unique<RawClient>(world.addresses[2]));
+    return Greet(*welcome.back(), MakeGreeting(TestIdentity(rank), 3, channel));
+  };
+  const auto accepted = greet(1, Channel::kData);
   ASSERT_TRUE(accepted.ok()) << accepted.status();
   EXPECT_EQ(accepted->status, 0u);
   EXPECT_EQ(accepted->rank, 2u);
-  RawClient second(world.addresses[2]);
-  const auto refused = Greet(second, MakeGreeting(TestIdentity(1), 3));
+  const auto refused = greet(1, Channel::kData);
   ASSERT_TRUE(refused.ok()) << refused.status();
   EXPECT_THAT(refused->text, HasSubstr("rank 1 is connected to rank 2 already"));
-  // The first is still welcome, and the missing one too.
-  RawClient other(world.addresses[2]);
-  ASSERT_TRUE(Greet(other, MakeGreeting(TestIdentity(0), 3)).ok());
+  // The first is still welcome, and the missing ones too.
+  ASSERT_TRUE(greet(0, Channel::kControl).ok());
+  ASSERT_TRUE(greet(1, Channel::kControl).ok());
+  ASSERT_TRUE(greet(0, Channel::kData).ok());
   EXPECT_TRUE(top.get().ok());
 }
 
 TEST_F(TcpMeshTest, ARankThatIsLostDuringSetUpIsNamed) {
-  TestWorld world(3);
-  std::future<EndpointOr> top = Connect(world, world.Options(2));
-  RawClient client(world.addresses[2]);
-  ASSERT_TRUE(Greet(client, MakeGreeting(TestIdentity(1), 3)).ok());
-  client.Close();
-  EXPECT_EQ(Text(top.get()), "rank 1 at " + world.addresses[1] +
-                                 " closed the connection while the others were being made");
+  for (const Channel channel : kChannels) {
+    TestWorld world(3);
+    std::future<EndpointOr> top = Connect(world, world.Options(2));
+    RawClient client(world.addresses[2]);
+    ASSERT_TRUE(Greet(client, MakeGreeting(TestIdentity(1), 3, channel)).ok());
+    client.Close();
+    EXPECT_EQ(Text(top.get()), "rank 1 at " + world.addresses[1] +
+                                   " closed the connection while the others were being made");
+  }
+}
+
+TEST_F(TcpMeshTest, HalfOfARanksConnectionsAreNotEnough) {
+  TestWorld world(2);
+  TcpEndpointOptions options = world.Options(1);
+  options.connect_s = 0.3;
+  std::future<EndpointOr> upper = Connect(world, options);
+  RawClient client(world.addresses[1]);
+  ASSERT_TRUE(Greet(client, MakeGreeting(TestIdentity(0), 2, Channel::kData)).ok());
+  EXPECT_THAT(Text(upper.get()),
+              HasSubstr("rank 0 at " + world.addresses[0] + " (it has not connected) after 0.3 s"));
 }
 
 TEST_F(TcpMeshTest, WhoeverIsRefusedKnowsByWhomAndWhy) {
@@ -296,8 +309,8 @@ TEST_F(TcpMeshTest, OptionsThatCannotWorkAreRefused) {
   options.identity.token = std::string(257, 'x');
   EXPECT_EQ(attempt(), "the token is 257 characters long; at most 256 are allowed");
   options = world.Options(0);
-  options.silence_s = 0;
-  EXPECT_EQ(attempt(), "connect_s, handshake_s and silence_s must be positive");
+  options.handshake_s = 0;
+  EXPECT_EQ(attempt(), "connect_s and handshake_s must be positive");
 }
 
 TEST(TcpListenerTest, HoldsThePortThatItNames) {

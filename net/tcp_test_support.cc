@@ -38,19 +38,18 @@ TcpEndpointOptions TestWorld::Options(int rank) const {
   options.addresses = addresses;
   options.connect_s = 30;
   options.handshake_s = 30;
-  options.silence_s = 30;
   return options;
 }
 
-std::vector<std::unique_ptr<Endpoint>> MakeTcpEndpoints(int world_size, double silence_s,
-                                                        const Clock& clock) {
+std::vector<std::unique_ptr<Endpoint>> MakeTcpEndpoints(int world_size, const Clock& clock,
+                                                        bool splice) {
   TestWorld world(world_size);
   std::vector<std::unique_ptr<Endpoint>> endpoints(world_size);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < world_size; ++rank) {
     threads.emplace_back([&, rank] {
       TcpEndpointOptions options = world.Options(rank);
-      options.silence_s = silence_s;
+      options.splice = splice;
       auto endpoint = ConnectTcp(std::move(world.listeners[rank]), options, clock);
       CROSSOVER_CHECK(endpoint.ok(), "ranks on loopback find each other");
       endpoints[rank] = std::move(*endpoint);
@@ -89,6 +88,12 @@ std::vector<std::byte> RawClient::Read(size_t size) {
   }
   bytes.resize(received);
   return bytes;
+}
+
+void RawClient::CloseWithReset() {
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+  fd_.Reset();
 }
 
 std::string RawClient::ReadToEnd() {

@@ -30,8 +30,8 @@ struct TestWorld {
 };
 
 // All ranks connected, each from a thread of its own. Failure ends the process.
-std::vector<std::unique_ptr<Endpoint>> MakeTcpEndpoints(int world_size, double silence_s,
-                                                        const Clock& clock);
+std::vector<std::unique_ptr<Endpoint>> MakeTcpEndpoints(int world_size, const Clock& clock,
+                                                        bool splice = true);
 
 // A client without manners. Blocks for at most some seconds in each call; failure ends
 // the process.
@@ -45,6 +45,8 @@ class RawClient {
   // Everything until the other side closes.
   std::string ReadToEnd();
   void Close() { fd_.Reset(); }
+  // Breaks the connection at once, whatever is under way.
+  void CloseWithReset();
 
  private:
   void Wait(short events);

@@ -16,11 +16,20 @@ std::vector<std::string> Addresses(const std::vector<net::RosterMember>& members
   return addresses;
 }
 
-allreduce::Algorithm AlgorithmOf(const proto::Job& job) {
+allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job, uint64_t fingerprint) {
+  allreduce::Communicator::Options options;
+  options.job = fingerprint;
+  options.engine.silence_s = job.deadlines().step_s();
+  options.engine.chunk_bytes = job.allreduce().chunk_bytes();
   // Deterministic mode sums at the owner, in rank order.
-  return job.deterministic() || job.allreduce().algorithm() == proto::AllReduce::direct
-             ? allreduce::Algorithm::kDirect
-             : allreduce::Algorithm::kRing;
+  const bool direct =
+      job.deterministic() || job.allreduce().algorithm() == proto::AllReduce::direct;
+  options.choose = [direct](allreduce::Kind kind, int64_t) {
+    if (kind == allreduce::Kind::kBroadcast) return allreduce::Algorithm::kChain;
+    if (kind == allreduce::Kind::kBarrier) return allreduce::Algorithm::kDissemination;
+    return direct ? allreduce::Algorithm::kDirect : allreduce::Algorithm::kRing;
+  };
+  return options;
 }
 
 }  // namespace
@@ -34,11 +43,11 @@ absl::StatusOr<std::unique_ptr<Links>> Links::Open(Options options, Timeline& ti
     tcp.addresses = Addresses(options.roster.workers);
     tcp.connect_s = job.deadlines().join_s();
     tcp.cancelled = options.cancelled;
-    tcp.silence_s = job.deadlines().step_s();
     ASSIGN_OR_RETURN(links->endpoint_,
                      net::ConnectTcp(std::move(options.listener), tcp, timeline.clock()));
-    links->collective_ = std::make_unique<allreduce::Collective>(
-        *links->endpoint_, AlgorithmOf(job), job.allreduce().chunk_bytes());
+    links->communicator_ = std::make_unique<allreduce::Communicator>(
+        *links->endpoint_, CommunicatorOptions(job, options.identity.job_fingerprint),
+        timeline.clock());
   }
   if (UsesServers(job)) {
     ps::Client::Options client;

@@ -1,4 +1,4 @@
-// A worker's connections to the others: a collective over TCP, streams to the
+// A worker's connections to the others: a communicator over TCP, streams to the
 // servers, whichever the job needs; and the one handle that ends them all.
 #ifndef CROSSOVER_WORKER_LINKS_H_
 #define CROSSOVER_WORKER_LINKS_H_
@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "allreduce/collective.h"
+#include "allreduce/communicator.h"
 #include "core/bucket_plan.h"
 #include "core/clock.h"
 #include "core/timeline.h"
@@ -40,7 +40,7 @@ class Links {
   static absl::StatusOr<std::unique_ptr<Links>> Open(Options options, Timeline& timeline);
 
   // Null where the job does not use them.
-  allreduce::Collective* collective() { return collective_.get(); }
+  allreduce::Communicator* communicator() { return communicator_.get(); }
   ps::Client* servers() { return servers_.get(); }
 
   // From any thread: everything that blocks on a peer ends with this status.
@@ -50,7 +50,7 @@ class Links {
   Links() = default;
 
   std::unique_ptr<net::Endpoint> endpoint_;
-  std::unique_ptr<allreduce::Collective> collective_;
+  std::unique_ptr<allreduce::Communicator> communicator_;
   std::unique_ptr<ps::Client> servers_;
 };
 

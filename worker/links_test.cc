@@ -62,18 +62,18 @@ TEST_F(LinksTest, OpensNothingWhereTheStrategyNeedsNothing) {
   job_.set_strategy(proto::Strategy::single);
   const auto none = Open(0);
   ASSERT_TRUE(none.ok()) << none.status();
-  EXPECT_EQ((*none)->collective(), nullptr);
+  EXPECT_EQ((*none)->communicator(), nullptr);
   EXPECT_EQ((*none)->servers(), nullptr);
   (*none)->Abort(absl::UnavailableError("harms nothing"));
 }
 
-TEST_F(LinksTest, OpensACollectiveOfTheWorkers) {
+TEST_F(LinksTest, OpensACommunicatorOfTheWorkers) {
   job_.set_strategy(proto::Strategy::allreduce_ring);
   const auto both = OpenBoth();
   ASSERT_NE(both[0], nullptr);
   ASSERT_NE(both[1], nullptr);
-  EXPECT_EQ(both[1]->collective()->rank(), 1);
-  EXPECT_EQ(both[1]->collective()->world_size(), 2);
+  EXPECT_EQ(both[1]->communicator()->rank(), 1);
+  EXPECT_EQ(both[1]->communicator()->world_size(), 2);
   EXPECT_EQ(both[0]->servers(), nullptr);
 }
 
@@ -85,7 +85,7 @@ TEST_F(LinksTest, AbortEndsACollectiveThatWaitsForAPeer) {
   absl::Status status;
   std::thread waits([&] {
     std::vector<float> values(1000);
-    status = links[0]->collective()->AllReduceSum(values);  // worker 1 never joins in
+    status = links[0]->communicator()->AllReduceSum(values, "gradients");  // worker 1 never joins in
   });
   links[0]->Abort(absl::UnavailableError("worker 1 was lost in step 7"));
   waits.join();

@@ -193,7 +193,7 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
                     .total_steps = plan.total_steps,
                     .rank = options_.rank,
                     .contributors = job.workers(),
-                    .collective = links.collective(),
+                    .communicator = links.communicator(),
                     .servers = links.servers(),
                     .barrier = [this, &job](const char* name) {
                       return rendezvous_->Barrier(name, job.deadlines().step_s());

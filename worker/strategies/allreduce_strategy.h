@@ -3,7 +3,7 @@
 // contributors and applies the same update. Without a collective it is the
 // single process: the trainer has summed the shards' gradients already.
 //
-//   bucket ready -> communication thread: AllReduce
+//   bucket ready -> collectives' thread: AllReduce, several buckets in flight
 //   EndStep: for each bucket in order: wait for its sum, scale, optimizer
 #ifndef CROSSOVER_WORKER_STRATEGIES_ALLREDUCE_STRATEGY_H_
 #define CROSSOVER_WORKER_STRATEGIES_ALLREDUCE_STRATEGY_H_
@@ -11,9 +11,9 @@
 #include <memory>
 #include <vector>
 
+#include "allreduce/collective_thread.h"
 #include "core/optimizer.h"
 #include "core/strategy.h"
-#include "worker/strategies/communication_thread.h"
 #include "worker/strategies/strategy_context.h"
 
 namespace crossover::worker {
@@ -30,7 +30,6 @@ class AllReduceStrategy final : public Strategy {
   StrategyCounters counters() const override;
 
  private:
-  absl::Status ReduceBucket(const Bucket& bucket, int64_t ready_ns);
   absl::Status WaitForBucket(const Bucket& bucket);
   void ApplyBucket(const Bucket& bucket);
 
@@ -38,9 +37,9 @@ class AllReduceStrategy final : public Strategy {
   Optimizer optimizer_;
   int64_t step_ = 0;
   int64_t steps_done_ = 0;
-  allreduce::CollectiveCounters at_start_;
-  std::vector<int64_t> task_of_bucket_;          // of this step, -1 until ready
-  std::unique_ptr<CommunicationThread> thread_;  // null without a collective
+  allreduce::StreamCounters at_start_;
+  std::vector<int64_t> sum_of_bucket_;  // its number in thread_, of this step; -1 until ready
+  std::unique_ptr<allreduce::CollectiveThread> thread_;  // null without a communicator
 };
 
 }  // namespace crossover::worker

@@ -15,14 +15,15 @@ LocalStrategy::LocalStrategy(const StrategyContext& context)
              static_cast<int64_t>(context.parameters.length)) {}
 
 absl::Status LocalStrategy::Start() {
-  if (context_.collective != nullptr) {
-    RETURN_IF_ERROR(context_.collective->Broadcast(context_.parameters.host()));
+  if (context_.communicator != nullptr) {
+    RETURN_IF_ERROR(
+        context_.communicator->Broadcast(context_.parameters.host(), 0, "initial parameters"));
     if (!outer_.IsPlainAverage()) {
       const std::span<const float> parameters = context_.parameters.host();
       anchor_.assign(parameters.begin(), parameters.end());
     }
-    sent_at_start_ = context_.collective->counters().sent_bytes;
-    received_at_start_ = context_.collective->counters().received_bytes;
+    sent_at_start_ = context_.communicator->counters().sent_bytes;
+    received_at_start_ = context_.communicator->counters().received_bytes;
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(ShareFirstParameters(context_));
@@ -43,7 +44,7 @@ absl::Status LocalStrategy::EndStep() {
 
 absl::Status LocalStrategy::Average() {
   RETURN_IF_ERROR(Annotate(
-      context_.collective != nullptr ? AverageThroughCollective() : AverageThroughServers(),
+      context_.communicator != nullptr ? AverageThroughCollective() : AverageThroughServers(),
       absl::StrCat("averaging ", rounds_, " after step ", step_, ": ")));
   averaged_ = true;
   ++rounds_;
@@ -55,7 +56,7 @@ absl::Status LocalStrategy::AverageThroughCollective() {
   // One operation over the whole buffer: there is no backward pass to overlap with.
   {
     ScopedSpan span(context_.timeline, SpanKind::kReduce, 0);
-    RETURN_IF_ERROR(context_.collective->AllReduceSum(parameters));
+    RETURN_IF_ERROR(context_.communicator->AllReduceSum(parameters, "parameters"));
   }
   ScopedSpan span(context_.timeline, SpanKind::kApply);
   DivideBy(parameters, context_.contributors);
@@ -85,8 +86,8 @@ absl::Status LocalStrategy::Finish() {
 StrategyCounters LocalStrategy::counters() const {
   StrategyCounters counters;
   counters.synchronisations = rounds_;
-  if (context_.collective != nullptr) {
-    const allreduce::CollectiveCounters now = context_.collective->counters();
+  if (context_.communicator != nullptr) {
+    const allreduce::StreamCounters now = context_.communicator->counters();
     counters.payload_sent_bytes = now.sent_bytes - sent_at_start_;
     counters.payload_received_bytes = now.received_bytes - received_at_start_;
   } else {

@@ -31,6 +31,15 @@ proto::Job QuadraticJob(proto::Strategy::Name strategy, int workers) {
   return job;
 }
 
+allreduce::Communicator::Options RingOptions() {
+  allreduce::Communicator::Options options;
+  options.choose = [](allreduce::Kind kind, int64_t) {
+    return kind == allreduce::Kind::kBroadcast ? allreduce::Algorithm::kChain
+                                               : allreduce::Algorithm::kRing;
+  };
+  return options;
+}
+
 // Runs `steps` steps on every worker, which must exchange values so often, and returns
 // everyone's final parameters.
 std::vector<std::vector<float>> Train(const proto::Job& job, int steps,
@@ -42,7 +51,7 @@ std::vector<std::vector<float>> Train(const proto::Job& job, int steps,
   const BucketPlan buckets = MakeBucketPlan(layout, 8, 8);
   const LearningRateSchedule learning_rate(job.learning_rate(), job.global_batch(), steps);
   const SystemClock wire_clock;
-  const auto endpoints = net::MakeInprocEndpoints(workers, /*silence_s=*/10, wire_clock);
+  const auto endpoints = net::MakeInprocEndpoints(workers, wire_clock);
   std::vector<std::vector<float>> parameters(workers);
   std::vector<int64_t> synchronisations(workers);
   std::vector<std::thread> threads;
@@ -52,7 +61,7 @@ std::vector<std::vector<float>> Train(const proto::Job& job, int steps,
       Timeline timeline(clock);
       parameters[rank].assign(kLength, static_cast<float>(rank) * 100);  // rank 0's are 0
       std::vector<float> gradients(kLength);
-      allreduce::Collective collective(*endpoints[rank], allreduce::Algorithm::kRing, 4096);
+      allreduce::Communicator communicator(*endpoints[rank], RingOptions(), clock);
       const std::unique_ptr<Strategy> strategy =
           MakeStrategy({.job = job,
                         .buckets = buckets,
@@ -63,7 +72,7 @@ std::vector<std::vector<float>> Train(const proto::Job& job, int steps,
                         .total_steps = steps,
                         .rank = rank,
                         .contributors = workers,
-                        .collective = &collective,
+                        .communicator = &communicator,
                         .servers = nullptr,
                         .barrier = [](const char*) { return absl::OkStatus(); }});
       ASSERT_TRUE(strategy->Start().ok());

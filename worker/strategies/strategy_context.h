@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "absl/status/status.h"
-#include "allreduce/collective.h"
+#include "allreduce/communicator.h"
 #include "core/bucket_plan.h"
 #include "core/device_span.h"
 #include "core/learning_rate.h"
@@ -29,7 +29,7 @@ struct StrategyContext {
   // Ranks whose gradients are in an update: what the fp32 sum is divided by.
   int contributors = 1;
   // Whichever the strategy needs (UsesCollectives, UsesServers); the others are null.
-  allreduce::Collective* collective = nullptr;
+  allreduce::Communicator* communicator = nullptr;
   ps::Client* servers = nullptr;
   // Blocks until every worker has come here; bounded by the run's deadlines.
   std::function<absl::Status(const char* name)> barrier;

@@ -1,0 +1,229 @@
+#include "allreduce/engine.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "allreduce/pause.h"
+#include "core/check.h"
+#include "core/fnv1a.h"
+#include "core/status.h"
+
+namespace crossover::allreduce {
+namespace {
+
+constexpr int64_t kNsPerSecond = 1'000'000'000;
+// Silence after which a rank says what it waits for: longer than steps of ranks that differ in
+// speed part, shorter than a user's patience.
+constexpr int64_t kWonderNs = kNsPerSecond / 4;
+
+// A note is "SEQUENCE DIGEST TEXT".
+struct Note {
+  absl::string_view sequence;
+  absl::string_view digest;
+  absl::string_view text;
+};
+Note Parse(absl::string_view note) {
+  const std::pair<absl::string_view, absl::string_view> first =
+      absl::StrSplit(note, absl::MaxSplits(' ', 1));
+  const std::pair<absl::string_view, absl::string_view> second =
+      absl::StrSplit(first.second, absl::MaxSplits(' ', 1));
+  return {first.first, second.first, second.second};
+}
+
+}  // namespace
+
+Engine::Engine(net::Endpoint& endpoint, const Options& options, const Clock& clock)
+    : endpoint_(endpoint), options_(options), clock_(clock) {
+  for (int peer = 0; peer < endpoint.world_size(); ++peer) {
+    outgoing_.emplace_back(endpoint.rank(), peer, options.chunk_bytes);
+    incoming_.emplace_back(endpoint.rank(), peer, options.chunk_bytes);
+  }
+}
+
+int64_t Engine::Start(Operation operation) {
+  if (flights_.empty()) moved_ns_ = kJustNow;
+  auto flight = std::make_unique<Flight>(std::move(operation));
+  for (size_t step = 0; step < flight->steps().size(); ++step) {
+    for (FlightTransfer& send : flight->steps()[step].sends) {
+      outgoing_[static_cast<size_t>(send.peer)].Queue({flight.get(), step, &send});
+    }
+    for (FlightTransfer& receive : flight->steps()[step].receives) {
+      incoming_[static_cast<size_t>(receive.peer)].Queue({flight.get(), step, &receive});
+    }
+  }
+  flights_.push_back(std::move(flight));
+  return first_number_ + static_cast<int64_t>(flights_.size()) - 1;
+}
+
+bool Engine::IsDone(int64_t number) const {
+  CROSSOVER_CHECK(number < first_number_ + static_cast<int64_t>(flights_.size()),
+                  "a collective that has been started");
+  return number < first_number_ || flights_[static_cast<size_t>(number - first_number_)]->done();
+}
+
+absl::StatusOr<bool> Engine::Progress() {
+  RETURN_IF_ERROR(failure_);
+  absl::StatusOr<bool> moved = MoveAll();
+  if (!moved.ok()) return Fail(moved.status());
+  if (*moved) moved_ns_ = kJustNow;
+  while (!flights_.empty() && flights_.front()->done()) {
+    flights_.pop_front();
+    ++first_number_;
+  }
+  return moved;
+}
+
+absl::StatusOr<bool> Engine::MoveAll() {
+  bool any = false;
+  for (Outgoing& stream : outgoing_) {
+    if (stream.empty()) continue;
+    ASSIGN_OR_RETURN(const bool moved, stream.Advance(endpoint_, counters_));
+    any |= moved;
+  }
+  for (Incoming& stream : incoming_) {
+    if (stream.empty()) continue;
+    ASSIGN_OR_RETURN(const bool moved, stream.Advance(endpoint_, incoming_, counters_));
+    any |= moved;
+  }
+  return any;
+}
+
+absl::Status Engine::Finish(int64_t number) {
+  int idle_rounds = 0;
+  while (!IsDone(number)) {
+    ASSIGN_OR_RETURN(const bool moved, Progress());
+    if (moved) {
+      idle_rounds = 0;
+    } else if (++idle_rounds <= options_.spin_rounds) {
+      Pause(options_.yield);
+    } else {
+      RETURN_IF_ERROR(Wait());
+    }
+  }
+  return failure_;
+}
+
+absl::Status Engine::Wait() {
+  RETURN_IF_ERROR(failure_);
+  if (const absl::Status status = WaitForBytes(); !status.ok()) return Fail(status);
+  return absl::OkStatus();
+}
+
+absl::Status Engine::WaitForBytes() {
+  const int64_t silence_ns = static_cast<int64_t>(options_.silence_s * kNsPerSecond);
+  const int64_t now_ns = clock_.NowNs();
+  if (moved_ns_ == kJustNow || flights_.empty()) moved_ns_ = now_ns;
+  const int64_t silent_ns = now_ns - moved_ns_;
+  if (silent_ns >= silence_ns) return SilenceError();
+  // The first to wonder tells the others, and they answer. So ranks that wait for each other in
+  // different collectives find out, and at the deadline who says nothing is missing.
+  const int64_t wonder_ns = std::min(kWonderNs, silence_ns / 2);
+  const bool told = published_ns_ >= moved_ns_;
+  if (!flights_.empty() && !told && (silent_ns >= wonder_ns || SomebodyWonders())) {
+    endpoint_.Publish(absl::StrCat(Agreement(), " ", WhatIsAwaited()));
+    published_ns_ = now_ns;
+  }
+  RETURN_IF_ERROR(CheckNotes());
+  interests_.clear();
+  for (int peer = 0; peer < endpoint_.world_size(); ++peer) {
+    const net::Interest interest{
+        .peer = peer,
+        .send = outgoing_[static_cast<size_t>(peer)].wants_to_send(),
+        .receive = incoming_[static_cast<size_t>(peer)].wants_to_receive()};
+    if (interest.send || interest.receive) interests_.push_back(interest);
+  }
+  const int64_t next_ns = silent_ns < wonder_ns ? wonder_ns : silence_ns;
+  return endpoint_.Wait(interests_, flights_.empty() ? silence_ns : next_ns - silent_ns);
+}
+
+bool Engine::SomebodyWonders() const {
+  for (int peer = 0; peer < endpoint_.world_size(); ++peer) {
+    if (endpoint_.NoteOf(peer).received_ns > moved_ns_) return true;
+  }
+  return false;
+}
+
+// What ranks in one collective must have alike, as the beginning of a note.
+std::string Engine::Agreement() const {
+  Frame frame = flights_.front()->operation().frame;
+  frame.sender = 0;
+  frame.step = 0;
+  frame.bytes = 0;
+  return absl::StrCat(frame.sequence, " ", absl::Hex(Fnv1a(EncodeFrame(frame))));
+}
+
+// Two ranks that wait for each other in different collectives exchange no frames.
+absl::Status Engine::CheckNotes() const {
+  if (flights_.empty()) return absl::OkStatus();
+  const std::string agreement = Agreement();
+  const Note ours = Parse(agreement);
+  for (int peer = 0; peer < endpoint_.world_size(); ++peer) {
+    const net::PeerNote& note = endpoint_.NoteOf(peer);
+    const Note theirs = Parse(note.text);
+    if (note.received_ns <= moved_ns_ || theirs.sequence != ours.sequence ||
+        theirs.digest == ours.digest) {
+      continue;
+    }
+    return absl::FailedPreconditionError(absl::StrCat("rank ", peer, " ", theirs.text, "; rank ",
+                                                      endpoint_.rank(), " ", WhatIsAwaited(),
+                                                      ": their collectives differ"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Engine::Fail(const absl::Status& status) {
+  failure_ = status;
+  endpoint_.Abort(status);
+  return failure_;
+}
+
+// "waits for rank 3 in AllReduce 41 (...), step 2 of 6"
+std::string Engine::WhatIsAwaited() const {
+  std::vector<std::string> peers;
+  for (int peer = 0; peer < endpoint_.world_size(); ++peer) {
+    if (Awaits(peer)) peers.push_back(absl::StrCat("rank ", peer));
+  }
+  const Flight& flight = *flights_.front();
+  Frame frame = flight.operation().frame;
+  frame.step = static_cast<uint32_t>(flight.first_open_step());
+  return absl::StrCat("waits for ", absl::StrJoin(peers, ", "), " in ", Describe(frame), " of ",
+                      flight.operation().schedule.size());
+}
+
+bool Engine::Awaits(int peer) const {
+  const size_t index = static_cast<size_t>(peer);
+  return incoming_[index].wants_to_receive() || outgoing_[index].wants_to_send();
+}
+
+// Missing is who says nothing though this rank waits for it; where all of those wait themselves,
+// whoever else says nothing.
+absl::Status Engine::SilenceError() const {
+  std::vector<std::string> awaited;
+  std::vector<std::string> silent;
+  std::vector<std::string> waiting;
+  for (int peer = 0; peer < endpoint_.world_size(); ++peer) {
+    if (peer == endpoint_.rank()) continue;
+    const net::PeerNote& note = endpoint_.NoteOf(peer);
+    if (note.received_ns > moved_ns_) {
+      waiting.push_back(absl::StrCat("rank ", peer, " ", Parse(note.text).text));
+      continue;
+    }
+    const std::optional<Frame>& last = incoming_[static_cast<size_t>(peer)].last_frame();
+    (Awaits(peer) ? awaited : silent)
+        .push_back(absl::StrCat("rank ", peer, " (",
+                                last ? "last heard in " + Describe(*last) : "not heard here", ")"));
+  }
+  waiting.push_back(absl::StrCat("rank ", endpoint_.rank(), " ", WhatIsAwaited()));
+  const std::vector<std::string>& missing = awaited.empty() ? silent : awaited;
+  return absl::DeadlineExceededError(absl::StrCat(
+      "no byte for ", options_.silence_s, " s; ",
+      missing.empty() ? "all ranks wait: the network carries nothing"
+                      : "missing, without a word of what it does: " + absl::StrJoin(missing, ", "),
+      "; ", absl::StrJoin(waiting, "; ")));
+}
+
+}  // namespace crossover::allreduce

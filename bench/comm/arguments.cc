@@ -1,0 +1,98 @@
+#include "bench/comm/arguments.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace crossover::bench {
+namespace {
+
+void AddHere(Arguments& arguments, FlagSet& flags) {
+  flags.BeginGroup("On this machine");
+  flags.Add({"local_ranks", "ranks to start here", "2", SetWhole(&arguments.local_ranks, 1, 1024)});
+  flags.Add({"network", "in the network lab, each rank a node: 1gbit; 1gbit,0.5ms; ... (as root)",
+             "loopback", SetText(&arguments.network)});
+  flags.Add({"rounds", "how often everything is measured, in turn", "1, with --target 9",
+             SetWhole(&arguments.rounds, 1, 1000)});
+  flags.Add({"peers",
+             "time Gloo and Open MPI beside it where their packages are; or one of gloo, "
+             "openmpi",
+             "", SetText(&arguments.peers), true});
+  flags.Add({"peers_dir", "folder that bench/peers/build has filled", "built for this run",
+             SetText(&arguments.peers_directory)});
+  flags.Add({"target", "measure and judge rows of the table in bench/README.md: a list, or all", "",
+             SetText(&arguments.target)});
+  flags.BeginGroup("Results");
+  flags.Add({"json", "file that gets every line as JSON", "none", SetText(&arguments.json)});
+  flags.Add({"fit", "file for the alpha-beta fit of what was measured, JSON lines", "none",
+             SetText(&arguments.fit)});
+  flags.Add({"from", "measure nothing: tables, fit and verdicts of this file of --json", "",
+             SetText(&arguments.from)});
+}
+
+void AddByHand(Arguments& arguments, FlagSet& flags) {
+  process::MemberFlags& member = arguments.member;
+  flags.BeginGroup("One rank of several hosts, started by hand");
+  flags.Add({"rank", "this process's rank, from 0", "none: starts all ranks here",
+             SetText(&arguments.rank)});
+  flags.Add({"world_size", "ranks of the test", "", SetWhole(&arguments.world_size, 1, 1024)});
+  flags.Add({"rendezvous", "HOST:PORT where the ranks meet; rank 0 listens there", "",
+             SetText(&member.rendezvous)});
+  flags.Add({"rendezvous_host", "who listens there: rank0, or launcher if another program does",
+             "rank0", SetText(&arguments.rendezvous_host)});
+  flags.Add({"token_file", "file with the test's secret token, the same for all ranks", "",
+             SetText(&member.token_path)});
+  flags.Add({"interface",
+             "where to listen: a name (eth0), an address, a CIDR (10.0.0.0/8), a list of these, or "
+             "all but these (^docker0,lo)",
+             "loopback", SetText(&member.interface)});
+  flags.Add({"listen", "ADDRESS:PORT instead, for a fixed port", "", SetText(&member.listen)});
+}
+
+}  // namespace
+
+FlagSet MakeFlags(Arguments& arguments) {
+  FlagSet flags("comm_test [flags]",
+                "Times collectives and checks every element: the test to run before training.");
+  AddPlanFlags(arguments.plan, flags);
+  AddHere(arguments, flags);
+  AddByHand(arguments, flags);
+  flags.AddExample("bazel run //bench:comm_test -- --local_ranks=4", "four ranks on this machine");
+  flags.AddExample("bazel run //bench:comm_test -- --local_ranks=4 --network=1gbit,0.5ms",
+                   "the same in the network lab (as root)");
+  flags.AddExample("bazel run //bench:comm_test -- --peers --rounds=9 --in_place=in",
+                   "beside Gloo and Open MPI");
+  flags.AddExample(
+      "comm_test --rank=1 --world_size=2 --rendezvous=10.0.0.1:29500 --token_file=token "
+      "--interface=10.0.0.0/24",
+      "the second rank of two hosts");
+  return flags;
+}
+
+absl::Status CheckArguments(const Arguments& arguments, const ParsedFlags& parsed) {
+  const auto refuse = [](const std::string& why) { return absl::InvalidArgumentError(why); };
+  if (!parsed.positional.empty()) {
+    return refuse(absl::StrCat("'", parsed.positional.front(),
+                               "': not a flag; fix: begin flags with --, as --help lists them"));
+  }
+  const bool by_hand = !arguments.rank.empty();
+  if (by_hand && arguments.world_size == 0) {
+    return refuse("--world_size: missing; --rank says that this is one rank of several");
+  }
+  if (!by_hand && (arguments.world_size > 0 || !arguments.member.rendezvous.empty())) {
+    return refuse("--rank: missing; fix: --rank=0 on the host that --rendezvous names, and so on");
+  }
+  if (by_hand && (!arguments.network.empty() || !arguments.peers.empty() ||
+                  !arguments.target.empty() || arguments.rounds > 0)) {
+    return refuse(
+        "--rank: a rank that was started by hand measures once, without --network, --peers, "
+        "--target and --rounds");
+  }
+  if (arguments.rendezvous_host != "rank0" && arguments.rendezvous_host != "launcher") {
+    return refuse(absl::StrCat("--rendezvous_host=", arguments.rendezvous_host,
+                               ": allowed: rank0, launcher"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace crossover::bench

@@ -1,0 +1,110 @@
+#include "bench/comm/cells.h"
+
+#include <algorithm>
+
+#include "bench/comm/limits.h"
+
+namespace crossover::bench {
+namespace {
+
+constexpr char kOurLibrary[] = "crossover";
+
+template <typename Value>
+double MedianOver(const std::map<int64_t, Record>& rounds, Value value) {
+  std::vector<double> values;
+  for (const auto& [round, record] : rounds) values.push_back(value(record));
+  return experiments::Median(std::move(values));
+}
+
+bool Belongs(const Series& series, const Record& record) {
+  return std::tie(series.library, series.transport, series.algorithm, series.op, series.type,
+                  series.buffers, series.in_place, series.ranks, series.bytes) ==
+         std::tie(record.library, record.transport, record.algorithm, record.op, record.type,
+                  record.buffers, record.in_place, record.ranks, record.bytes);
+}
+
+Series SeriesLike(const Record& record) {
+  return {.library = record.library,
+          .transport = record.transport,
+          .algorithm = record.algorithm,
+          .op = record.op,
+          .type = record.type,
+          .buffers = record.buffers,
+          .in_place = record.in_place,
+          .ranks = record.ranks,
+          .bytes = record.bytes,
+          .by_round = {}};
+}
+
+template <typename Value>
+std::optional<PairedRatio> RatioOf(const Series& ours, const Series& theirs, Value value) {
+  std::vector<double> ratios;
+  for (const auto& [round, record] : ours.by_round) {
+    const auto other = theirs.by_round.find(round);
+    if (other == theirs.by_round.end() || value(record) <= 0) continue;
+    ratios.push_back(value(other->second) / value(record));
+  }
+  if (ratios.empty()) return std::nullopt;
+  const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
+  return PairedRatio{.median = experiments::Median(ratios),
+                     .spread = experiments::SpreadOf(ratios),
+                     .lowest = *low,
+                     .highest = *high,
+                     .rounds = static_cast<int>(ratios.size())};
+}
+
+}  // namespace
+
+double Series::MedianTimeUs() const {
+  return MedianOver(by_round, [](const Record& record) { return record.time_us; });
+}
+double Series::MedianBusbw() const {
+  return MedianOver(by_round, [](const Record& record) { return record.busbw_GBps; });
+}
+double Series::MedianCpuUs() const {
+  return MedianOver(by_round, [](const Record& record) { return record.cpu_us; });
+}
+int64_t Series::Wrong() const {
+  int64_t wrong = 0;
+  for (const auto& [round, record] : by_round) wrong += record.wrong;
+  return wrong;
+}
+
+std::vector<Series> SeriesOf(const std::vector<Record>& records) {
+  std::vector<Series> all;
+  for (const Record& record : records) {
+    // A raw stream's bytes follow its rate: not what tells streams apart.
+    Record key = record;
+    if (record.library == kLimitLibrary) key.bytes = 0;
+    auto found = std::find_if(all.begin(), all.end(),
+                              [&](const Series& series) { return Belongs(series, key); });
+    if (found == all.end()) found = all.insert(all.end(), SeriesLike(key));
+    found->by_round[record.round] = record;
+  }
+  return all;
+}
+
+std::optional<PairedRatio> SpeedRatio(const Series& ours, const Series& theirs) {
+  return RatioOf(ours, theirs, [](const Record& record) { return record.time_us; });
+}
+
+std::optional<PairedRatio> CpuRatio(const Series& ours, const Series& theirs) {
+  return RatioOf(ours, theirs, [](const Record& record) { return record.cpu_us; });
+}
+
+const Series* BestPeer(const std::vector<Series>& all, const Series& ours,
+                       const std::string& library) {
+  const Series* best = nullptr;
+  for (const Series& series : all) {
+    if (series.library == kOurLibrary || series.library == kLimitLibrary) continue;
+    if (!library.empty() && series.library != library) continue;
+    if (std::tie(series.transport, series.op, series.type, series.ranks, series.bytes) !=
+        std::tie(ours.transport, ours.op, ours.type, ours.ranks, ours.bytes)) {
+      continue;
+    }
+    if (best == nullptr || series.MedianTimeUs() < best->MedianTimeUs()) best = &series;
+  }
+  return best;
+}
+
+}  // namespace crossover::bench

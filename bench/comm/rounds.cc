@@ -1,0 +1,217 @@
+#include "bench/comm/rounds.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bench/comm/limits.h"
+#include "bench/comm/local_ranks.h"
+#include "bench/comm/peers.h"
+#include "bench/comm/sizes.h"
+#include "core/status.h"
+#include "lab/namespaces.h"
+#include "lab/network_lab.h"
+#include "lab/network_spec.h"
+#include "lab/probe.h"
+#include "os/files.h"
+
+namespace crossover::bench {
+namespace {
+
+constexpr int64_t kPossibleBytesMin = 16 << 20;
+constexpr double kPossibleSlack = 1.02;  // what the lab's own check allows
+
+// The lab while it is up; the calling thread is in its control node, which reaches all others.
+struct Lab {
+  std::unique_ptr<lab::NetworkLab> network;
+  std::optional<lab::ScopedNamespace> control;  // left before the lab goes down
+  std::vector<Place> places;
+  std::vector<std::string> node_names;
+  Record probe;
+  double link_bytes_per_s = 0;
+};
+
+Record ProbeRecord(const lab::ProbeResult& probe) {
+  Record record;
+  record.library = kLimitLibrary;
+  record.transport = "tcp";
+  record.algorithm = kLabProbe;
+  record.op = "copy";
+  record.ranks = static_cast<int64_t>(probe.nodes.size());
+  double slowest = probe.nodes.front().receive_bytes_per_s;
+  for (const lab::ProbedNode& node : probe.nodes) {
+    slowest = std::min(slowest, node.receive_bytes_per_s);
+  }
+  record.bytes = static_cast<int64_t>(slowest * probe.seconds);
+  record.time_us = probe.seconds * 1e6;
+  SetRates(record);
+  return record;
+}
+
+absl::StatusOr<std::unique_ptr<Lab>> BringUpLab(const RoundsOptions& options,
+                                                experiments::SignalWaiter& signals) {
+  auto up = std::make_unique<Lab>();
+  Lab& lab = *up;
+  const auto cancelled = [&signals] {
+    signals.Wait(0);
+    return signals.ended_by() != 0;
+  };
+  const absl::StatusOr<lab::NetworkSpec> spec = lab::ParseNetworkSpec(options.network);
+  RETURN_IF_ERROR(Annotate(spec.status(), "--network: "));
+  lab::LabOptions lab_options;
+  lab_options.network = *spec;
+  lab_options.nodes = lab::WorkersAndServers(options.ranks, 0);
+  if (!options.plans.front().congestion_control.empty()) {
+    lab_options.congestion_control = options.plans.front().congestion_control;
+  }
+  lab_options.switch_binary = os::SiblingBinary("lab/switch");
+  lab_options.keeper_binary = os::SiblingBinary("lab/keeper");
+  lab_options.cancelled = cancelled;
+  ASSIGN_OR_RETURN(lab.network, lab::NetworkLab::Up(lab_options));
+  options.say(absl::StrCat("network lab: ", lab.network->Describe(), "; probing it"));
+  lab::ProbeOptions probe_options;
+  probe_options.cancelled = cancelled;
+  ASSIGN_OR_RETURN(const lab::ProbeResult probe, lab::ProbeLab(*lab.network, probe_options));
+  RETURN_IF_ERROR(lab::CheckProbe(probe));
+  lab.probe = ProbeRecord(probe);
+  for (const lab::Node& node : lab.network->nodes()) {
+    lab.places.push_back({node.address, node.network_namespace});
+    lab.node_names.push_back(node.name);
+  }
+  lab.link_bytes_per_s =
+      lab::TcpPayloadBytesPerS(lab.network->nodes().front().link.rate_bits_per_s);
+  ASSIGN_OR_RETURN(lab::ScopedNamespace control,
+                   lab::ScopedNamespace::Enter(lab.network->control().network_namespace));
+  lab.control.emplace(std::move(control));
+  return up;
+}
+
+// Over which the peers stand beside these plans.
+std::vector<std::string> PeerTransports(const std::vector<TestPlan>& plans, bool in_lab) {
+  std::vector<std::string> transports;
+  for (const TestPlan& plan : plans) {
+    const bool shared = !in_lab && plan.transport == Transport::kSharedMemory;
+    const std::string transport = shared ? "shared_memory" : "tcp";
+    if (std::find(transports.begin(), transports.end(), transport) == transports.end()) {
+      transports.push_back(transport);
+    }
+  }
+  return transports;
+}
+
+class Rounds {
+ public:
+  Rounds(const RoundsOptions& options, experiments::SignalWaiter& signals, Clock& clock)
+      : options_(options), signals_(signals), clock_(clock) {}
+
+  absl::StatusOr<std::vector<Record>> Run() {
+    if (!options_.peers.empty()) RETURN_IF_ERROR(PreparePeers());
+    if (!options_.network.empty() && options_.network != "loopback") {
+      ASSIGN_OR_RETURN(lab_, BringUpLab(options_, signals_));
+      Keep(lab_->probe, 0);
+    }
+    const size_t turns = options_.plans.size() + peers_.size();
+    for (int round = 0; round < options_.rounds; ++round) {
+      for (size_t turn = 0; turn < turns; ++turn) {
+        RETURN_IF_ERROR(TakeTurn((turn + round) % turns, round));
+      }
+    }
+    if (lab_) RETURN_IF_ERROR(CheckPossible(records_, lab_->link_bytes_per_s));
+    return std::move(records_);
+  }
+
+ private:
+  absl::Status PreparePeers() {
+    for (const TestPlan& plan : options_.plans) RETURN_IF_ERROR(CheckComparable(plan));
+    const bool in_lab = !options_.network.empty() && options_.network != "loopback";
+    ASSIGN_OR_RETURN(std::vector<PeerRun> wanted,
+                     PeerRuns(options_.peers, PeerTransports(options_.plans, in_lab)));
+    if (!PeerIsBuilt(options_.programs, "gloo") && !PeerIsBuilt(options_.programs, "openmpi")) {
+      options_.say("building the peers' programs");
+      std::string said;
+      RETURN_IF_ERROR(BuildPeers(options_.programs, options_.directory, signals_, clock_, said));
+      if (!said.empty()) options_.say(said);
+    }
+    for (PeerRun& run : wanted) {
+      if (PeerIsBuilt(options_.programs, run.library)) peers_.push_back(std::move(run));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeTurn(size_t turn, int round) {
+    absl::StatusOr<std::vector<Record>> records =
+        turn < options_.plans.size() ? RunOurs(options_.plans[turn], round)
+                                     : RunTheirs(peers_[turn - options_.plans.size()], round);
+    RETURN_IF_ERROR(records.status());
+    for (const Record& record : *records) Keep(record, round);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<Record>> RunOurs(const TestPlan& plan, int round) {
+    options_.say(absl::StrCat("round ", round + 1, " of ", options_.rounds, ": crossover ",
+                              NameOf(plan.transport), plan.shared_buffers ? " shared buffers" : "",
+                              ", ", options_.ranks, " ranks"));
+    LocalOptions local;
+    local.plan = plan;
+    local.ranks = options_.ranks;
+    local.directory = options_.directory;
+    local.binary = options_.binary;
+    local.places = lab_ ? lab_->places : std::vector<Place>{Place()};
+    if (lab_) local.launcher_address = lab_->network->control().address;
+    local.on_started = options_.on_started;
+    return RunLocalRanks(local, signals_, clock_);
+  }
+
+  absl::StatusOr<std::vector<Record>> RunTheirs(const PeerRun& run, int round) {
+    options_.say(absl::StrCat("round ", round + 1, " of ", options_.rounds, ": ", run.library, " ",
+                              run.transport, " ", run.algorithms, ", ", options_.ranks, " ranks"));
+    PeerOptions peer;
+    peer.plan = options_.plans.front();
+    peer.ranks = options_.ranks;
+    peer.programs = options_.programs;
+    peer.directory = options_.directory;
+    peer.places = lab_ ? lab_->places : std::vector<Place>{Place()};
+    if (lab_) peer.node_names = lab_->node_names;
+    return RunPeer(run, peer, signals_, clock_);
+  }
+
+  void Keep(Record record, int round) {
+    record.round = round;
+    if (options_.found) options_.found(record);
+    records_.push_back(std::move(record));
+  }
+
+  const RoundsOptions& options_;
+  experiments::SignalWaiter& signals_;
+  Clock& clock_;
+  std::vector<PeerRun> peers_;
+  std::vector<Record> records_;
+  std::unique_ptr<Lab> lab_;  // null on loopback
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Record>> RunRounds(const RoundsOptions& options,
+                                              experiments::SignalWaiter& signals, Clock& clock) {
+  return Rounds(options, signals, clock).Run();
+}
+
+absl::Status CheckPossible(const std::vector<Record>& records, double link_bytes_per_s) {
+  if (link_bytes_per_s <= 0) return absl::OkStatus();
+  for (const Record& record : records) {
+    if (record.library == kLimitLibrary || record.bytes < kPossibleBytesMin) continue;
+    if (record.busbw_GBps * 1e9 <= link_bytes_per_s * kPossibleSlack) continue;
+    return absl::DataLossError(
+        absl::StrFormat("impossible: %s %s, %s of %s among %d ranks, has a busbw of %.4f GB/s, and "
+                        "the link carries "
+                        "%.4f GB/s of TCP's payload: the time or the traffic was measured wrongly",
+                        record.library, record.algorithm, record.op, SizeText(record.bytes),
+                        record.ranks, record.busbw_GBps, link_bytes_per_s * 1e-9));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace crossover::bench

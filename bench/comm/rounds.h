@@ -1,0 +1,46 @@
+// What a communication test does on this machine: in every round our ranks and, if asked for, each
+// of the peers once, one after the other and in a rotating order, on loopback or in the network
+// lab.
+#ifndef CROSSOVER_BENCH_COMM_ROUNDS_H_
+#define CROSSOVER_BENCH_COMM_ROUNDS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bench/comm/record.h"
+#include "bench/comm/test_plan.h"
+#include "core/clock.h"
+#include "experiments/signal_waiter.h"
+
+namespace crossover::bench {
+
+struct RoundsOptions {
+  std::vector<TestPlan> plans;  // each of them is run in every round
+  int ranks = 2;
+  int rounds = 1;
+  std::string network;    // the lab's spec (lab/network_spec.h); "": loopback
+  std::string peers;      // PeerRuns' `wanted`; "": none
+  std::string programs;   // where the peers' programs are, or are built first
+  std::string directory;  // for logs and the ranks' files; exists
+  std::string binary;     // comm_test
+  // What is under way, a line each, and every line of results as it comes.
+  std::function<void(const std::string&)> say;
+  std::function<void(const Record&)> found;
+  std::function<void(const std::vector<int>&)> on_started;  // LocalOptions::on_started
+};
+
+// Blocks to the end; then everything that was started has ended and the lab is gone. Errors: who
+// failed; a figure above a shaped link's rate, which is impossible and so means that something was
+// measured wrongly; CANCELLED after SIGINT or SIGTERM.
+absl::StatusOr<std::vector<Record>> RunRounds(const RoundsOptions& options,
+                                              experiments::SignalWaiter& signals, Clock& clock);
+
+// A figure of collectives of 16 MiB and more that a link of this rate (TCP payload, each direction)
+// cannot have carried; OK if there is none. Pure.
+absl::Status CheckPossible(const std::vector<Record>& records, double link_bytes_per_s);
+
+}  // namespace crossover::bench
+
+#endif  // CROSSOVER_BENCH_COMM_ROUNDS_H_

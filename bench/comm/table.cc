@@ -1,0 +1,131 @@
+#include "bench/comm/table.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bench/comm/limits.h"
+#include "bench/comm/sizes.h"
+
+namespace crossover::bench {
+namespace {
+
+using Row = std::vector<std::string>;
+
+// Columns as wide as their widest cell; the first is on the left, the others on the right.
+std::string Aligned(const std::string& title, const std::vector<Row>& rows) {
+  if (rows.size() < 2) return "";
+  std::vector<size_t> widths(rows.front().size());
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text = absl::StrCat("\n", title, "\n");
+  for (const Row& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string blanks(widths[i] - row[i].size(), ' ');
+      absl::StrAppend(&line, "  ", i == 0 ? row[i] + blanks : blanks + row[i]);
+    }
+    absl::StrAppend(&text, line, "\n");
+  }
+  return text;
+}
+
+std::string NameOf(const Series& series) {
+  return absl::StrCat(series.library, " ", series.transport, " ", series.algorithm,
+                      series.buffers == "shared" ? " shared buffers" : "");
+}
+
+double MostUs(const Series& series) {
+  double most = 0;
+  for (const auto& [round, record] : series.by_round) most = std::max(most, record.time_us_max);
+  return most;
+}
+
+double LeastUs(const Series& series) {
+  double least = series.by_round.begin()->second.time_us_min;
+  for (const auto& [round, record] : series.by_round) least = std::min(least, record.time_us_min);
+  return least;
+}
+
+// The rank that was slowest, of the last round: "2: 41.3 of 40.9" is its median and the median of
+// all ranks' medians.
+std::string SlowestRank(const Series& series) {
+  const Record& last = series.by_round.rbegin()->second;
+  if (last.slowest_rank < 0 || last.rank_time_us.empty()) return "";
+  return absl::StrCat(last.slowest_rank, ": ", Figure(last.rank_time_us[last.slowest_rank]), " of ",
+                      Figure(experiments::Median(last.rank_time_us)));
+}
+
+std::string LimitsTable(const std::vector<Series>& all) {
+  std::vector<Row> rows = {{"limit", "ranks", "GB/s"}};
+  for (const Series& series : all) {
+    if (series.library != kLimitLibrary) continue;
+    rows.push_back({absl::StrCat(series.transport, " ", series.algorithm),
+                    absl::StrCat(series.ranks), Figure(series.MedianBusbw())});
+  }
+  return Aligned("What the machine and the link can do (raw; the slowest receiver)", rows);
+}
+
+std::string SweepTable(const std::vector<Series>& all, bool latency) {
+  std::vector<Row> rows = {{"who", "op", "type", "ranks", "bytes", "place", "time us", "least",
+                            "most", "algbw", "busbw", "cpu us", "slowest rank", "wrong"}};
+  for (const Series& series : all) {
+    if (series.library == kLimitLibrary) continue;
+    if ((series.bytes <= kLatencyBytesMax) != latency) continue;
+    const double factor = BusFactor(series.op, series.ranks);
+    rows.push_back({NameOf(series), series.op, series.type, absl::StrCat(series.ranks),
+                    SizeText(series.bytes), series.in_place ? "in" : "out",
+                    Figure(series.MedianTimeUs()), Figure(LeastUs(series)), Figure(MostUs(series)),
+                    Figure(factor > 0 ? series.MedianBusbw() / factor : 0),
+                    Figure(series.MedianBusbw()), Figure(series.MedianCpuUs()), SlowestRank(series),
+                    absl::StrCat(series.Wrong())});
+  }
+  return Aligned(latency ? "Latency (up to 64 KiB; rates in GB/s)" : "Bandwidth (rates in GB/s)",
+                 rows);
+}
+
+std::string PeersTable(const std::vector<Series>& all) {
+  std::vector<Row> rows = {{"ours", "ranks", "bytes", "time us", "best peer", "time us",
+                            "times as fast, by round", "range", "cpu of theirs"}};
+  for (const Series& ours : all) {
+    if (ours.library != "crossover") continue;
+    const Series* peer = BestPeer(all, ours);
+    if (peer == nullptr) continue;
+    const std::optional<PairedRatio> speed = SpeedRatio(ours, *peer);
+    const std::optional<PairedRatio> cpu = CpuRatio(ours, *peer);
+    if (!speed) continue;
+    rows.push_back({NameOf(ours), absl::StrCat(ours.ranks), SizeText(ours.bytes),
+                    Figure(ours.MedianTimeUs()), absl::StrCat(peer->library, " ", peer->algorithm),
+                    Figure(peer->MedianTimeUs()), RatioText(*speed),
+                    absl::StrCat(Figure(speed->lowest), " to ", Figure(speed->highest)),
+                    cpu && cpu->median > 0 ? Figure(1 / cpu->median) : ""});
+  }
+  return Aligned(
+      "Beside the peer whose algorithm has the best median (median of the ratios by round, and "
+      "their 95% interval from six rounds on, else their range)",
+      rows);
+}
+
+}  // namespace
+
+std::string Figure(double value) {
+  if (value == 0 || !std::isfinite(value)) return absl::StrFormat("%g", value);
+  const int digits =
+      std::clamp(2 - static_cast<int>(std::floor(std::log10(std::abs(value)))), 0, 6);
+  return absl::StrFormat("%.*f", digits, value);
+}
+
+std::string RatioText(const PairedRatio& ratio) {
+  if (ratio.rounds < 2) return Figure(ratio.median);
+  return absl::StrCat(Figure(ratio.median), " (", Figure(ratio.spread.low), " to ",
+                      Figure(ratio.spread.high), ")");
+}
+
+std::string Tables(const std::vector<Series>& all) {
+  return absl::StrCat(LimitsTable(all), SweepTable(all, true), SweepTable(all, false),
+                      PeersTable(all));
+}
+
+}  // namespace crossover::bench

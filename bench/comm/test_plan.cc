@@ -1,0 +1,216 @@
+#include "bench/comm/test_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "bench/comm/sizes.h"
+#include "core/fnv1a.h"
+#include "core/status.h"
+
+namespace crossover::bench {
+namespace {
+
+using allreduce::Kind;
+
+constexpr double kRepetitionS = 0.02;
+constexpr int64_t kBatchMax = 20'000;
+// Of sizes that take long, so that a sweep ends.
+constexpr int64_t kRepetitionsMin = 5;
+constexpr int64_t kRepetitionsMax = 40;
+constexpr double kLongCallS = 0.3;
+constexpr int64_t kLongRepetitionsMin = 3;
+
+constexpr Kind kOps[] = {Kind::kAllReduce, Kind::kReduceScatter, Kind::kAllGather, Kind::kBroadcast,
+                         Kind::kBarrier};
+constexpr DataType kTypes[] = {DataType::kFloat32, DataType::kFloat16, DataType::kBfloat16,
+                               DataType::kFloat64, DataType::kInt32,   DataType::kInt64};
+constexpr ReduceOp kReduces[] = {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kMin,
+                                 ReduceOp::kMax};
+constexpr Transport kTransports[] = {Transport::kAuto, Transport::kTcp, Transport::kSharedMemory,
+                                     Transport::kGrpc, Transport::kInproc};
+
+absl::Status NotAllowed(absl::string_view flag, const std::string& value,
+                        const std::vector<std::string>& allowed) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, "=", value, ": not known; allowed: ", absl::StrJoin(allowed, ", ")));
+}
+
+// The one of `values` that `word_of` calls `word`.
+template <typename T, typename WordOf>
+absl::StatusOr<T> Choose(absl::string_view flag, const std::string& word, std::span<const T> values,
+                         WordOf word_of) {
+  std::vector<std::string> allowed;
+  for (const T value : values) {
+    if (word == word_of(value)) return value;
+    allowed.push_back(word_of(value));
+  }
+  return NotAllowed(flag, word, allowed);
+}
+
+absl::Status ReadAlgorithm(const std::string& word, TestPlan& plan) {
+  if (word == "auto") return absl::OkStatus();
+  const std::vector<allreduce::Algorithm> known = allreduce::AlgorithmsOf(plan.op);
+  const auto word_of = [](allreduce::Algorithm algorithm) { return allreduce::NameOf(algorithm); };
+  const absl::StatusOr<allreduce::Algorithm> found =
+      Choose("algorithm", word, std::span<const allreduce::Algorithm>(known), word_of);
+  if (!found.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(found.status().message(), ", auto (of --op=", WordFor(plan.op), ")"));
+  }
+  plan.algorithm = *found;
+  return absl::OkStatus();
+}
+
+absl::Status ReadPlaces(const PlanFlags& values, TestPlan& plan) {
+  if (values.in_place != "both" && values.in_place != "in" && values.in_place != "out") {
+    return NotAllowed("in_place", values.in_place, {"both", "in", "out"});
+  }
+  plan.in_place = values.in_place != "out";
+  plan.out_of_place = values.in_place != "in";
+  if (values.buffers != "private" && values.buffers != "shared") {
+    return NotAllowed("buffers", values.buffers, {"private", "shared"});
+  }
+  plan.shared_buffers = values.buffers == "shared";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const char* NameOf(Transport transport) {
+  switch (transport) {
+    case Transport::kAuto:
+      return "auto";
+    case Transport::kTcp:
+      return "tcp";
+    case Transport::kSharedMemory:
+      return "shared_memory";
+    case Transport::kGrpc:
+      return "grpc";
+    case Transport::kInproc:
+      return "inproc";
+  }
+  return "";
+}
+
+const char* WordFor(Kind op) {
+  switch (op) {
+    case Kind::kAllReduce:
+      return "all_reduce";
+    case Kind::kReduceScatter:
+      return "reduce_scatter";
+    case Kind::kAllGather:
+      return "all_gather";
+    case Kind::kBroadcast:
+      return "broadcast";
+    case Kind::kBarrier:
+      return "barrier";
+  }
+  return "";
+}
+
+void AddPlanFlags(PlanFlags& values, FlagSet& flags) {
+  flags.BeginGroup("What is measured");
+  flags.Add({"op", "all_reduce, reduce_scatter, all_gather, broadcast or barrier", values.op,
+             SetText(&values.op)});
+  flags.Add({"type", "fp32, fp16, bf16, fp64, int32 or int64", values.type, SetText(&values.type)});
+  flags.Add({"reduce", "sum, average, min or max", values.reduce, SetText(&values.reduce)});
+  flags.Add({"sizes", "bytes of a rank's buffer: a list (4K,1M) or a range (4K:100M:x4)",
+             values.sizes, SetText(&values.sizes)});
+  flags.Add({"in_place", "both, in (input and output are one buffer) or out", values.in_place,
+             SetText(&values.in_place)});
+  flags.Add({"warmup", "calls before each size is timed", "2", SetWhole(&values.warmup, 1, 1000)});
+  flags.Add({"iterations", "repetitions of each size; 0: as many as fit into --budget_s", "0",
+             SetWhole(&values.iterations, 0, 1'000'000)});
+  flags.Add({"budget_s", "seconds of timing for each size", "0.5",
+             SetReal(&values.budget_s, 0.001, 3600)});
+  flags.Add(
+      {"limits", "time raw TCP streams and memcpy too", "true", SetBool(&values.limits), true});
+  flags.BeginGroup("How");
+  flags.Add({"algorithm", "instead of the choice by size (ring, ...)", values.algorithm,
+             SetText(&values.algorithm)});
+  flags.Add({"transport", "tcp, shared_memory, grpc or inproc; auto: the best that ranks share",
+             values.transport, SetText(&values.transport)});
+  flags.Add({"buffers", "private, or shared: from the allocator that peers can read",
+             values.buffers, SetText(&values.buffers)});
+  flags.Add({"congestion_control", "of TCP; '' leaves the host's", values.congestion_control,
+             SetText(&values.congestion_control)});
+  flags.Add({"deadline_s", "seconds without a sign of a peer until that is an error", "60",
+             SetReal(&values.deadline_s, 0.5, 3600)});
+}
+
+absl::StatusOr<TestPlan> ReadPlan(const PlanFlags& values) {
+  TestPlan plan;
+  ASSIGN_OR_RETURN(plan.op, Choose("op", values.op, std::span<const Kind>(kOps), WordFor));
+  const auto type_word = [](DataType type) { return NameOf(type); };
+  const auto reduce_word = [](ReduceOp op) { return NameOf(op); };
+  const auto transport_word = [](Transport transport) { return NameOf(transport); };
+  ASSIGN_OR_RETURN(plan.type,
+                   Choose("type", values.type, std::span<const DataType>(kTypes), type_word));
+  ASSIGN_OR_RETURN(plan.reduce, Choose("reduce", values.reduce, std::span<const ReduceOp>(kReduces),
+                                       reduce_word));
+  ASSIGN_OR_RETURN(plan.transport, Choose("transport", values.transport,
+                                          std::span<const Transport>(kTransports), transport_word));
+  const absl::StatusOr<std::vector<int64_t>> sizes = ParseSizes(values.sizes);
+  RETURN_IF_ERROR(Annotate(sizes.status(), "--sizes: "));
+  plan.sizes = plan.op == Kind::kBarrier ? std::vector<int64_t>{0} : *sizes;
+  RETURN_IF_ERROR(ReadAlgorithm(values.algorithm, plan));
+  RETURN_IF_ERROR(ReadPlaces(values, plan));
+  if (plan.op == Kind::kBarrier || plan.op == Kind::kBroadcast) plan.reduce = ReduceOp::kSum;
+  // Without a buffer there is no place.
+  if (plan.op == Kind::kBarrier) plan.out_of_place = false;
+  if (plan.op == Kind::kBarrier) plan.in_place = true;
+  plan.congestion_control = values.congestion_control;
+  plan.warmup = values.warmup;
+  plan.iterations = values.iterations;
+  plan.budget_s = values.budget_s;
+  plan.deadline_s = values.deadline_s;
+  plan.limits = values.limits;
+  return plan;
+}
+
+std::vector<std::string> FlagsOf(const TestPlan& plan) {
+  const char* in_place = plan.out_of_place ? (plan.in_place ? "both" : "out") : "in";
+  return {
+      absl::StrCat("--op=", WordFor(plan.op)),
+      absl::StrCat("--type=", NameOf(plan.type)),
+      absl::StrCat("--reduce=", NameOf(plan.reduce)),
+      absl::StrCat("--sizes=", SizesText(plan.sizes)),
+      absl::StrCat("--algorithm=", plan.algorithm ? allreduce::NameOf(*plan.algorithm) : "auto"),
+      absl::StrCat("--transport=", NameOf(plan.transport)),
+      absl::StrCat("--buffers=", plan.shared_buffers ? "shared" : "private"),
+      absl::StrCat("--in_place=", in_place),
+      absl::StrCat("--congestion_control=", plan.congestion_control),
+      absl::StrCat("--warmup=", plan.warmup),
+      absl::StrCat("--iterations=", plan.iterations),
+      absl::StrCat("--budget_s=", plan.budget_s),
+      absl::StrCat("--deadline_s=", plan.deadline_s),
+      absl::StrCat("--limits=", plan.limits ? "true" : "false")};
+}
+
+uint64_t FingerprintOf(const TestPlan& plan, int world_size) {
+  const std::string text =
+      absl::StrCat("comm_test ", world_size, " ", absl::StrJoin(FlagsOf(plan), " "));
+  return Fnv1a(std::as_bytes(std::span(text)));
+}
+
+Repetitions PlanRepetitions(const TestPlan& plan, double call_s) {
+  const double safe_s = std::max(call_s, 1e-7);
+  Repetitions repetitions;
+  repetitions.batch =
+      std::clamp<int64_t>(static_cast<int64_t>(std::ceil(kRepetitionS / safe_s)), 1, kBatchMax);
+  if (plan.iterations > 0) {
+    repetitions.count = plan.iterations;
+    return repetitions;
+  }
+  const double fit = plan.budget_s / (safe_s * static_cast<double>(repetitions.batch));
+  const int64_t at_least = call_s > kLongCallS ? kLongRepetitionsMin : kRepetitionsMin;
+  repetitions.count =
+      std::clamp<int64_t>(static_cast<int64_t>(std::min(fit, 1e6)), at_least, kRepetitionsMax);
+  return repetitions;
+}
+
+}  // namespace crossover::bench

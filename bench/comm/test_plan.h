@@ -1,0 +1,78 @@
+// What a communication test measures: the same on all of its ranks. Read from flags, and written
+// back as flags for the processes that the test starts. Pure.
+#ifndef CROSSOVER_BENCH_COMM_TEST_PLAN_H_
+#define CROSSOVER_BENCH_COMM_TEST_PLAN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "allreduce/algorithms.h"
+#include "core/data_type.h"
+#include "core/flag_parser.h"
+
+namespace crossover::bench {
+
+enum class Transport { kAuto, kTcp, kSharedMemory, kGrpc, kInproc };
+const char* NameOf(Transport transport);  // "auto", "tcp", "shared_memory", "grpc", "inproc"
+
+struct TestPlan {
+  allreduce::Kind op = allreduce::Kind::kAllReduce;
+  DataType type = DataType::kFloat32;
+  ReduceOp reduce = ReduceOp::kSum;
+  std::vector<int64_t> sizes;  // bytes of a rank's buffer: of all N blocks where there are blocks
+  std::optional<allreduce::Algorithm> algorithm;  // none: the communicator's choice
+  Transport transport = Transport::kAuto;
+  bool shared_buffers = false;  // from the allocator that peers on the host can read
+  bool in_place = true;
+  bool out_of_place = true;
+  int64_t warmup = 2;
+  int64_t iterations = 0;  // repetitions of each size; 0: as many as the budget has room for
+  double budget_s = 0.5;   // of timing, for each size
+  std::string congestion_control = "cubic";  // "": the host's default
+  double deadline_s = 60;                    // without a sign of a peer
+  bool limits = true;                        // raw streams and memcpy beside the collectives
+};
+
+// The words of an operation in flags and JSON: "all_reduce", "reduce_scatter", ...
+const char* WordFor(allreduce::Kind op);
+
+// The flags' values as they were given.
+struct PlanFlags {
+  std::string op = "all_reduce";
+  std::string type = "fp32";
+  std::string reduce = "sum";
+  std::string sizes = "4K:100M:x4";
+  std::string algorithm = "auto";
+  std::string transport = "auto";
+  std::string buffers = "private";
+  std::string in_place = "both";
+  std::string congestion_control = "cubic";
+  int64_t warmup = 2;
+  int64_t iterations = 0;
+  double budget_s = 0.5;
+  double deadline_s = 60;
+  bool limits = true;
+};
+// `values` is borrowed and outlives every Parse.
+void AddPlanFlags(PlanFlags& values, FlagSet& flags);
+// Errors name the flag, what was found and what is allowed.
+absl::StatusOr<TestPlan> ReadPlan(const PlanFlags& values);
+// Flags that ReadPlan makes the same plan of.
+std::vector<std::string> FlagsOf(const TestPlan& plan);
+// Ranks whose plans differ do not measure together.
+uint64_t FingerprintOf(const TestPlan& plan, int world_size);
+
+// How often and how long one size is timed: a repetition is `batch` calls back to back, and its
+// time their mean, so that a repetition of small buffers lasts 20 ms and not one round trip.
+struct Repetitions {
+  int64_t batch = 1;
+  int64_t count = 1;
+};
+Repetitions PlanRepetitions(const TestPlan& plan, double call_s);
+
+}  // namespace crossover::bench
+
+#endif  // CROSSOVER_BENCH_COMM_TEST_PLAN_H_
