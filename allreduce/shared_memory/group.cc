@@ -18,6 +18,12 @@ void CopyUnlessSame(std::byte* into, const std::byte* from, int64_t bytes) {
   if (bytes > 0 && into != from) std::memcpy(into, from, static_cast<size_t>(bytes));
 }
 
+// What frames say; every kind has its own.
+Algorithm AlgorithmOf(Kind kind) {
+  if (kind == Kind::kBroadcast) return Algorithm::kTree;
+  return kind == Kind::kBarrier ? Algorithm::kDissemination : Algorithm::kDirect;
+}
+
 }  // namespace
 
 Region::Shape SharedMemoryGroup::ShapeOf(const Options& options) {
@@ -66,6 +72,7 @@ absl::StatusOr<std::unique_ptr<SharedMemoryGroup>> SharedMemoryGroup::Attach(
 absl::Status SharedMemoryGroup::Run(const Frame& frame, const std::byte* from, std::byte* into) {
   RETURN_IF_ERROR(failure_);
   frame_ = frame;
+  frame_.algorithm = AlgorithmOf(frame.kind);
   frame_.sender = static_cast<uint32_t>(endpoint_.rank());
   frame_.job = options_.job;
   frame_.group = options_.group;

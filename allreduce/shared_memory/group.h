@@ -59,10 +59,9 @@ class SharedMemoryGroup {
       const os::SharedBufferRegistry& registry, const Clock& clock);
   std::string descriptor() const { return region_.descriptor(); }
 
-  // One collective. `frame` says which (allreduce/frame.h; equal on all members but for sender,
-  // step and bytes, which are ours to fill); job and group are the options'. M = frame.count
-  // values, N members, block m is that of the m-th member; `from` and `into` are equal or disjoint
-  // unless stated.
+  // One collective. `frame` says which (allreduce/frame.h): kind, type, op, count, root, sequence
+  // and name, equal on all members; the rest is ours to fill. M = frame.count values, N members,
+  // block m is that of the m-th member; `from` and `into` are equal or disjoint unless stated.
   //   AllReduce      from: M values                   into: M values
   //   ReduceScatter  from: M values, N equal blocks   into: our block; may be its place in `from`
   //   AllGather      from: our block; may be its place in `into`

@@ -218,6 +218,7 @@ TEST(GroupFaultTest, ALocationOutsideItsBufferIsRefused) {
   const auto values = registry.Allocate("values", 4000);
   ASSERT_TRUE(values.ok());
   Frame frame = SumOf(1000, 1);
+  frame.algorithm = Algorithm::kDirect;
   frame.job = options.job;
   frame.sender = 1;
   Meeting::Options impatient = options.meeting;
