@@ -18,12 +18,13 @@
 
 namespace crossover::allreduce {
 
-// Two cache lines, since processors fetch pairs of them. In a collective only `posts` is written:
-// others look at it all the time, and each write costs a cache miss on both sides.
+// Two cache lines, since processors fetch pairs of them. What one member writes and others read
+// costs a cache miss on both sides, so what every collective needs is in the first of them.
 struct alignas(128) Cell {
-  std::atomic<uint32_t> posts{0};     // counts what the member has told of; wraps
-  std::atomic<uint32_t> sleepers{0};  // who wait on `posts` in the kernel
-  std::atomic<int64_t> pid{0};        // of the member; 0: it has not come yet
+  std::atomic<uint32_t> posts{0};      // counts what the member has told of; wraps
+  std::atomic<uint32_t> sleepers{0};   // who wait on `posts` in the kernel
+  std::atomic<uint64_t> digests[2]{};  // of the last two announcements' frames, by index % 2
+  std::atomic<int64_t> pid{0};         // of the member; 0: it has not come yet
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(Cell) == 128);
 
@@ -35,8 +36,9 @@ struct Location {
 
 struct alignas(64) Announcement {
   FrameBytes frame;
-  std::atomic<uint64_t> index;  // counts the member's announcements from 1; 0: none
-  Location from;                // both locations are of large collectives alone
+  // Counts the member's announcements from 1, once the frame is there; 0: none.
+  std::atomic<uint64_t> index;
+  Location from;  // both locations are of large collectives alone
   Location into;
 };
 
