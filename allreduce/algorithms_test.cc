@@ -11,7 +11,7 @@
 namespace crossover::allreduce {
 namespace {
 
-std::vector<int> WorldSizes() { return {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 33, 64}; }
+std::vector<int> WorldSizes() { return {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 33, 64}; }
 
 // A value as the set of ranks whose contributions are in it (up to 64), and how often it has been
 // completed.
@@ -185,8 +185,8 @@ INSTANTIATE_TEST_SUITE_P(WorldSizes, AlgorithmsTest, testing::ValuesIn(WorldSize
 TEST(RingTest, EvenBuffersMoveTheLeastThatAnAllReduceCan) {
   for (int n = 2; n <= 9; ++n) {
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kDirect}) {
-      const Traffic traffic =
-          CountOf(MakeSchedule(Kind::kAllReduce, algorithm, {.rank = 1, .world_size = n}, 10 * n));
+      const Traffic traffic = CountOf(
+          MakeSchedule(Kind::kAllReduce, algorithm, {.rank = 1, .world_size = n}, int64_t{10} * n));
       EXPECT_EQ(traffic.sent, 2 * (n - 1) * 10);
       EXPECT_EQ(traffic.received, 2 * (n - 1) * 10);
     }
@@ -245,7 +245,7 @@ TEST(HierarchicalTest, AHostSendsTheRingOfHostsBytesWhateverItsRanks) {
                                           {0, 0, 0, 1, 2, 2},
                                           {0, 1, 1, 1, 1, 2}}) {
     const ScheduleCase c{Kind::kAllReduce, Algorithm::kHierarchical, 6, 0, host_of, m};
-    for (int host = 0; host < 3; ++host) EXPECT_EQ(BetweenHosts(c, host), 2 * 2 * m / 3);
+    for (int host = 0; host < 3; ++host) EXPECT_EQ(BetweenHosts(c, host), 4 * m / 3);
   }
 }
 

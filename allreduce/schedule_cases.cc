@@ -16,6 +16,7 @@ std::vector<int64_t> LengthsOf(Kind kind, int world_size) {
   const int64_t n = world_size;
   if (kind == Kind::kBarrier) return {0};
   if (kind == Kind::kReduceScatter || kind == Kind::kAllGather) return {0, n, 2 * n, 13 * n};
+  if (n > 32) return {0, 1, n - 1, n, n + 1, 97};
   const std::set<int64_t> lengths = {0, 1, n - 1, n, n + 1, 2 * n, 31, 97};
   return {lengths.begin(), lengths.end()};
 }
@@ -52,8 +53,9 @@ int64_t CeilLog2Of(int n) { return std::bit_width(static_cast<unsigned>(n - 1));
 Traffic Ring(const ScheduleCase& c, int rank) {
   const int n = c.world_size;
   const int64_t m = c.length;
-  if (c.kind != Kind::kAllReduce) return {n - 1, m - m / n, m - m / n};
-  return {2 * (n - 1), 2 * m - Piece(m, n, rank) - Piece(m, n, rank + 1),
+  const int64_t steps = n - 1;
+  if (c.kind != Kind::kAllReduce) return {steps, m - m / n, m - m / n};
+  return {2 * steps, 2 * m - Piece(m, n, rank) - Piece(m, n, rank + 1),
           2 * m - Piece(m, n, rank - 1) - Piece(m, n, rank)};
 }
 
@@ -125,7 +127,7 @@ Traffic Hierarchical(const ScheduleCase& c, int rank) {
   const int host_count = static_cast<int>(hosts.size());
   const std::vector<int>& mates = ranks_of[ours];
   const int local = static_cast<int>(std::ranges::find(mates, rank) - mates.begin());
-  const int64_t steps = 2 + 2 * (host_count - 1);
+  const int64_t steps = 2 * static_cast<int64_t>(hosts.size());
   if (local >= owners) return {steps, c.length, c.length};
   const int64_t piece = Piece(c.length, owners, local);
   const int64_t within = c.length - piece + static_cast<int64_t>(mates.size() - 1) * piece;

@@ -258,7 +258,7 @@ TEST(SimulatorRunTest, OneSeedIsOneRun) {
       SchedulesOf({Kind::kAllReduce, Algorithm::kRecursiveDoubling, 4, 0, {}, 31});
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const SimulationOptions options{.seed = seed, .borrow = true};
-    const std::vector<Bytes> buffers(4, Bytes(4 * 31));
+    const std::vector<Bytes> buffers(4, Bytes(124));
     EXPECT_EQ(Simulate(schedules, buffers, options).status(),
               Simulate(schedules, buffers, options).status());
   }

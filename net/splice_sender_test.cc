@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -96,6 +97,22 @@ TEST(SpliceSenderTest, WhatIsBorrowedIsReadWhenItIsReceived) {
   Bytes into(4096);
   ASSERT_EQ(recv(far.get(), into.data(), into.size(), MSG_WAITALL), 4096);
   EXPECT_EQ(into[0], std::byte{2}) << "nobody copied it on the way";
+}
+
+TEST(SpliceSenderTest, CopiesWhereThereIsNoPipe) {
+  const auto [near, far] = MakeConnection();
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  SpliceSender sender;
+  Bytes data(4096, std::byte{1});
+  EXPECT_EQ(sender.Send(near.get(), data), 4096);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  std::fill(data.begin(), data.end(), std::byte{2});
+  Bytes into(4096);
+  ASSERT_EQ(recv(far.get(), into.data(), into.size(), MSG_WAITALL), 4096);
+  EXPECT_EQ(into, Bytes(4096, std::byte{1}));
 }
 
 TEST(SpliceSenderTest, ABrokenConnectionIsAnError) {
