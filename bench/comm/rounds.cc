@@ -126,10 +126,10 @@ class Rounds {
 
  private:
   absl::Status PreparePeers() {
-    for (const TestPlan& plan : options_.plans) RETURN_IF_ERROR(CheckComparable(plan));
     const bool in_lab = !options_.network.empty() && options_.network != "loopback";
     ASSIGN_OR_RETURN(std::vector<PeerRun> wanted,
                      PeerRuns(options_.peers, PeerTransports(options_.plans, in_lab)));
+    for (const TestPlan& plan : options_.plans) RETURN_IF_ERROR(CheckComparable(plan));
     if (!PeerIsBuilt(options_.programs, "gloo") && !PeerIsBuilt(options_.programs, "openmpi")) {
       options_.say("building the peers' programs");
       std::string said;
