@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/check.h"
 #include "core/status.h"
 
 namespace crossover::allreduce {
@@ -40,11 +41,24 @@ absl::StatusOr<int64_t> Communicator::Start(const Request& request) {
   RETURN_IF_ERROR(Check(request));
   const int64_t blocks = HasBlocks(request.kind) ? world_size() : 1;
   const int64_t bytes = request.count * blocks * static_cast<int64_t>(BytesOf(request.type));
+  if (shared_memory_ != nullptr) {
+    // Combines in the order of the ranks, as direct does.
+    RETURN_IF_ERROR(shared_memory_->Run(FrameOf(request, Algorithm::kDirect),
+                                        static_cast<const std::byte*>(request.input),
+                                        static_cast<std::byte*>(request.output)));
+    return started_++;
+  }
   const Algorithm algorithm =
       request.algorithm ? *request.algorithm : options_.choose(request.kind, bytes);
   const int64_t number = engine_.Start(MakeOperation(request, algorithm));
+  ++through_engine_;
   ++started_;
   return number;
+}
+
+void Communicator::UseSharedMemory(SharedMemoryGroup& group) {
+  CROSSOVER_CHECK(engine_.idle(), "nothing is in flight");
+  shared_memory_ = &group;
 }
 
 absl::Status Communicator::Check(const Request& request) const {
@@ -75,19 +89,26 @@ absl::Status Communicator::Check(const Request& request) const {
   return absl::OkStatus();
 }
 
+Frame Communicator::FrameOf(const Request& request, Algorithm algorithm) const {
+  Frame frame;
+  frame.kind = request.kind;
+  frame.algorithm = algorithm;
+  frame.type = request.type;
+  frame.op = request.op;
+  frame.job = options_.job;
+  frame.group = options_.group;
+  frame.sequence = static_cast<uint64_t>(started_);
+  frame.count =
+      static_cast<uint64_t>(HasBlocks(request.kind) ? request.count * world_size() : request.count);
+  frame.root = static_cast<uint32_t>(request.root);
+  frame.name = std::string(request.name.substr(0, kNameBytesMax));
+  return frame;
+}
+
 Operation Communicator::MakeOperation(const Request& request, Algorithm algorithm) {
   const int64_t length = HasBlocks(request.kind) ? request.count * world_size() : request.count;
   Operation operation;
-  operation.frame.kind = request.kind;
-  operation.frame.algorithm = algorithm;
-  operation.frame.type = request.type;
-  operation.frame.op = request.op;
-  operation.frame.job = options_.job;
-  operation.frame.group = options_.group;
-  operation.frame.sequence = static_cast<uint64_t>(started_);
-  operation.frame.count = static_cast<uint64_t>(length);
-  operation.frame.root = static_cast<uint32_t>(request.root);
-  operation.frame.name = std::string(request.name.substr(0, kNameBytesMax));
+  operation.frame = FrameOf(request, algorithm);
   operation.schedule = MakeSchedule(request.kind, algorithm,
                                     {.rank = rank(),
                                      .world_size = world_size(),
@@ -144,9 +165,12 @@ absl::StatusOr<bool> Communicator::Progress() {
 
 absl::Status Communicator::Wait() { return engine_.Wait(); }
 
-bool Communicator::IsDone(int64_t number) const { return engine_.IsDone(number); }
+bool Communicator::IsDone(int64_t number) const {
+  return number >= through_engine_ || engine_.IsDone(number);
+}
 
 absl::Status Communicator::Finish(int64_t number) {
+  if (number >= through_engine_) return absl::OkStatus();
   RETURN_IF_ERROR(engine_.Finish(number));
   HandOutScratch();
   return absl::OkStatus();

@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,6 +24,7 @@
 #include "absl/strings/string_view.h"
 #include "allreduce/algorithms.h"
 #include "allreduce/engine.h"
+#include "allreduce/shared_memory/group.h"
 #include "core/clock.h"
 #include "core/data_type.h"
 #include "net/endpoint.h"
@@ -56,15 +58,22 @@ class Communicator {
     const void* input = nullptr;
     void* output = nullptr;
     int root = 0;                        // of a Broadcast
-    absl::string_view name;               // in errors; kNameBytesMax characters of it
+    absl::string_view name;              // in errors; kNameBytesMax characters of it
     std::optional<Algorithm> algorithm;  // instead of the choice
   };
 
   // `endpoint` and `clock` are borrowed and outlive this.
   Communicator(net::Endpoint& endpoint, Options options, const Clock& clock);
 
-  // Begins a collective; the others in flight go on. Does not wait for peers. The number counts
-  // the group's collectives from 0. Errors: a request that cannot be; an earlier failure.
+  // All later collectives go through `group` (allreduce/host_sharing.h finds out whether they
+  // can), whose members are all ranks; it is borrowed and outlives this. Nothing is in flight.
+  void UseSharedMemory(SharedMemoryGroup& group);
+  // For hierarchical; see Options.
+  void SetHosts(std::vector<int> host_of) { options_.host_of = std::move(host_of); }
+
+  // Begins a collective; the others in flight go on. Does not wait for peers, but through shared
+  // memory, where it is done when this returns. The number counts the group's collectives from 0.
+  // Errors: a request that cannot be; an earlier failure.
   absl::StatusOr<int64_t> Start(const Request& request);
   // Moves what can be moved without blocking; whether anything moved.
   absl::StatusOr<bool> Progress();
@@ -80,6 +89,7 @@ class Communicator {
   absl::Status AllReduceSum(std::span<float> values, absl::string_view name);
   absl::Status Broadcast(std::span<float> values, int root, absl::string_view name);
 
+  const Options& options() const { return options_; }
   int rank() const { return endpoint_.rank(); }
   int world_size() const { return endpoint_.world_size(); }
   const StreamCounters& counters() const { return engine_.counters(); }
@@ -95,14 +105,17 @@ class Communicator {
   };
 
   absl::Status Check(const Request& request) const;
+  Frame FrameOf(const Request& request, Algorithm algorithm) const;
   std::byte* WorkingBuffer(const Request& request);
   Operation MakeOperation(const Request& request, Algorithm algorithm);
   void HandOutScratch();
 
   net::Endpoint& endpoint_;
-  const Options options_;
+  Options options_;
   Engine engine_;
+  SharedMemoryGroup* shared_memory_ = nullptr;
   int64_t started_ = 0;
+  int64_t through_engine_ = 0;  // the first so many
   std::deque<Scratch> scratch_;
 };
 

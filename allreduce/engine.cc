@@ -6,14 +6,33 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "allreduce/pause.h"
 #include "core/check.h"
+#include "core/fnv1a.h"
 #include "core/status.h"
 
 namespace crossover::allreduce {
 namespace {
 
 constexpr int64_t kNsPerSecond = 1'000'000'000;
+// Silence after which a rank says what it waits for: longer than steps of ranks that differ in
+// speed part, shorter than a user's patience.
+constexpr int64_t kWonderNs = kNsPerSecond / 4;
+
+// A note is "SEQUENCE DIGEST TEXT".
+struct Note {
+  absl::string_view sequence;
+  absl::string_view digest;
+  absl::string_view text;
+};
+Note Parse(absl::string_view note) {
+  const std::pair<absl::string_view, absl::string_view> first =
+      absl::StrSplit(note, absl::MaxSplits(' ', 1));
+  const std::pair<absl::string_view, absl::string_view> second =
+      absl::StrSplit(first.second, absl::MaxSplits(' ', 1));
+  return {first.first, second.first, second.second};
+}
 
 }  // namespace
 
@@ -100,13 +119,15 @@ absl::Status Engine::WaitForBytes() {
   if (moved_ns_ == kJustNow || flights_.empty()) moved_ns_ = now_ns;
   const int64_t silent_ns = now_ns - moved_ns_;
   if (silent_ns >= silence_ns) return SilenceError();
-  // The first to wonder tells the others, and they answer. So at the deadline everyone knows of
-  // everyone who waits; who says nothing is missing.
+  // The first to wonder tells the others, and they answer. So ranks that wait for each other in
+  // different collectives find out, and at the deadline who says nothing is missing.
+  const int64_t wonder_ns = std::min(kWonderNs, silence_ns / 2);
   const bool told = published_ns_ >= moved_ns_;
-  if (!flights_.empty() && !told && (silent_ns >= silence_ns / 2 || SomebodyWonders())) {
-    endpoint_.Publish(WhatIsAwaited());
+  if (!flights_.empty() && !told && (silent_ns >= wonder_ns || SomebodyWonders())) {
+    endpoint_.Publish(absl::StrCat(Agreement(), " ", WhatIsAwaited()));
     published_ns_ = now_ns;
   }
+  RETURN_IF_ERROR(CheckNotes());
   interests_.clear();
   for (int peer = 0; peer < endpoint_.world_size(); ++peer) {
     const net::Interest interest{
@@ -115,7 +136,7 @@ absl::Status Engine::WaitForBytes() {
         .receive = incoming_[static_cast<size_t>(peer)].wants_to_receive()};
     if (interest.send || interest.receive) interests_.push_back(interest);
   }
-  const int64_t next_ns = silent_ns < silence_ns / 2 ? silence_ns / 2 : silence_ns;
+  const int64_t next_ns = silent_ns < wonder_ns ? wonder_ns : silence_ns;
   return endpoint_.Wait(interests_, flights_.empty() ? silence_ns : next_ns - silent_ns);
 }
 
@@ -124,6 +145,34 @@ bool Engine::SomebodyWonders() const {
     if (endpoint_.NoteOf(peer).received_ns > moved_ns_) return true;
   }
   return false;
+}
+
+// What ranks in one collective must have alike, as the beginning of a note.
+std::string Engine::Agreement() const {
+  Frame frame = flights_.front()->operation().frame;
+  frame.sender = 0;
+  frame.step = 0;
+  frame.bytes = 0;
+  return absl::StrCat(frame.sequence, " ", absl::Hex(Fnv1a(EncodeFrame(frame))));
+}
+
+// Two ranks that wait for each other in different collectives exchange no frames.
+absl::Status Engine::CheckNotes() const {
+  if (flights_.empty()) return absl::OkStatus();
+  const std::string agreement = Agreement();
+  const Note ours = Parse(agreement);
+  for (int peer = 0; peer < endpoint_.world_size(); ++peer) {
+    const net::PeerNote& note = endpoint_.NoteOf(peer);
+    const Note theirs = Parse(note.text);
+    if (note.received_ns <= moved_ns_ || theirs.sequence != ours.sequence ||
+        theirs.digest == ours.digest) {
+      continue;
+    }
+    return absl::FailedPreconditionError(absl::StrCat("rank ", peer, " ", theirs.text, "; rank ",
+                                                      endpoint_.rank(), " ", WhatIsAwaited(),
+                                                      ": their collectives differ"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Engine::Fail(const absl::Status& status) {
@@ -136,10 +185,7 @@ absl::Status Engine::Fail(const absl::Status& status) {
 std::string Engine::WhatIsAwaited() const {
   std::vector<std::string> peers;
   for (int peer = 0; peer < endpoint_.world_size(); ++peer) {
-    const size_t index = static_cast<size_t>(peer);
-    if (incoming_[index].wants_to_receive() || outgoing_[index].wants_to_send()) {
-      peers.push_back(absl::StrCat("rank ", peer));
-    }
+    if (Awaits(peer)) peers.push_back(absl::StrCat("rank ", peer));
   }
   const Flight& flight = *flights_.front();
   Frame frame = flight.operation().frame;
@@ -148,24 +194,34 @@ std::string Engine::WhatIsAwaited() const {
                       flight.operation().schedule.size());
 }
 
+bool Engine::Awaits(int peer) const {
+  const size_t index = static_cast<size_t>(peer);
+  return incoming_[index].wants_to_receive() || outgoing_[index].wants_to_send();
+}
+
+// Missing is who says nothing though this rank waits for it; where all of those wait themselves,
+// whoever else says nothing.
 absl::Status Engine::SilenceError() const {
-  std::vector<std::string> missing;
+  std::vector<std::string> awaited;
+  std::vector<std::string> silent;
   std::vector<std::string> waiting;
   for (int peer = 0; peer < endpoint_.world_size(); ++peer) {
     if (peer == endpoint_.rank()) continue;
     const net::PeerNote& note = endpoint_.NoteOf(peer);
     if (note.received_ns > moved_ns_) {
-      waiting.push_back(absl::StrCat("rank ", peer, " ", note.text));
+      waiting.push_back(absl::StrCat("rank ", peer, " ", Parse(note.text).text));
       continue;
     }
     const std::optional<Frame>& last = incoming_[static_cast<size_t>(peer)].last_frame();
-    missing.push_back(absl::StrCat(
-        "rank ", peer, " (", last ? "last heard in " + Describe(*last) : "not heard here", ")"));
+    (Awaits(peer) ? awaited : silent)
+        .push_back(absl::StrCat("rank ", peer, " (",
+                                last ? "last heard in " + Describe(*last) : "not heard here", ")"));
   }
   waiting.push_back(absl::StrCat("rank ", endpoint_.rank(), " ", WhatIsAwaited()));
+  const std::vector<std::string>& missing = awaited.empty() ? silent : awaited;
   return absl::DeadlineExceededError(absl::StrCat(
       "no byte for ", options_.silence_s, " s; ",
-      missing.empty() ? "no rank is missing, the network carries nothing"
+      missing.empty() ? "all ranks wait: the network carries nothing"
                       : "missing, without a word of what it does: " + absl::StrJoin(missing, ", "),
       "; ", absl::StrJoin(waiting, "; ")));
 }

@@ -30,7 +30,7 @@ class Engine {
  public:
   struct Options {
     // Without a byte to or from anybody while something is awaited: then the ranks that are
-    // missing are named. From half of it on, ranks tell each other what they wait for.
+    // missing are named. Ranks tell each other what they wait for as soon as it takes long.
     double silence_s = 10;
     int64_t chunk_bytes = 256 << 10;  // at most that many are moved or combined at a time
     // How often Finish looks before it blocks, and whether it yields the core between looks
@@ -60,8 +60,11 @@ class Engine {
   absl::StatusOr<bool> MoveAll();
   absl::Status WaitForBytes();
   bool SomebodyWonders() const;
+  bool Awaits(int peer) const;
   absl::Status Fail(const absl::Status& status);
   std::string WhatIsAwaited() const;
+  std::string Agreement() const;
+  absl::Status CheckNotes() const;
   absl::Status SilenceError() const;
 
   net::Endpoint& endpoint_;

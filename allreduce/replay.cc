@@ -1,70 +1,107 @@
 #include "allreduce/replay.h"
 
-#include <algorithm>
+#include <cstring>
+#include <map>
 
 #include "core/check.h"
+#include "core/combine.h"
 
 namespace crossover::allreduce {
 namespace {
 
-using Values = std::vector<float>;
+struct Arithmetic {
+  DataType type;
+  ReduceOp op;
+  int contributions;
+};
 
-Values Copy(const Values& buffer, const Segment& segment) {
-  const auto begin = buffer.begin() + segment.offset;
-  return Values(begin, begin + segment.length);
+std::byte* At(Bytes& buffer, const Segment& segment, DataType type) {
+  return buffer.data() + segment.offset * static_cast<int64_t>(BytesOf(type));
 }
 
-// What `from` sends to `to` in this step: its values as they were before the step.
-Values Sent(const std::vector<Schedule>& schedules, const std::vector<Values>& before, size_t step,
-            int from, int to, const Segment& expected) {
-  for (const Transfer& send : schedules[from][step].sends) {
-    if (send.peer != to) continue;
-    CROSSOVER_CHECK(
-        send.segment.offset == expected.offset && send.segment.length == expected.length,
-        "both ends of a transfer mean the same segment");
-    return Copy(before[from], send.segment);
-  }
-  CROSSOVER_CHECK(false, "what is received has been sent");
-  return {};
+Bytes Copy(Bytes& buffer, const Segment& segment, DataType type) {
+  const std::byte* begin = At(buffer, segment, type);
+  return Bytes(begin, begin + segment.length * static_cast<int64_t>(BytesOf(type)));
 }
 
-// contributions[r] are rank r's values: ((0 + 1) + 2) + ...
-Values SumInRankOrder(const std::vector<Values>& contributions) {
-  Values sum = contributions[0];
-  for (size_t rank = 1; rank < contributions.size(); ++rank) {
-    for (size_t i = 0; i < sum.size(); ++i) sum[i] = sum[i] + contributions[rank][i];
+// Combines what came, by peer, into `ours` in the order of the ranks.
+void CombineRanks(int rank, const std::map<int, Bytes>& received, const Segment& segment,
+                  ReduceOp op, DataType type, Bytes& ours) {
+  std::map<int, const std::byte*> by_rank = {{rank, At(ours, segment, type)}};
+  for (const auto& [peer, bytes] : received) by_rank[peer] = bytes.data();
+  std::vector<const std::byte*> parts;
+  for (const auto& [part_rank, part] : by_rank) parts.push_back(part);
+  CombineInOrder(type, op, At(ours, segment, type), parts, segment.length);
+}
+
+// What the step does to `ours`, given what came from each peer.
+void Apply(const Step& step, int rank, const std::map<int, Bytes>& received,
+           const Arithmetic& arithmetic, Bytes& ours) {
+  const auto& [type, op, contributions] = arithmetic;
+  const bool average = op == ReduceOp::kAverage;
+  if (step.action == Action::kReduceRankOrder) {
+    if (step.receives.empty()) return;
+    CROSSOVER_CHECK(!step.completes || static_cast<int>(received.size()) + 1 == contributions,
+                    "a whole reduction holds every rank");
+    CombineRanks(rank, received, step.receives[0].segment,
+                 average && !step.completes ? ReduceOp::kSum : op, type, ours);
+    return;
   }
-  return sum;
+  for (const auto& [peer, segment] : step.receives) {
+    const Bytes& bytes = received.at(peer);
+    std::byte* into = At(ours, segment, type);
+    if (step.action == Action::kReduce) {
+      Combine(type, op, into, bytes.data(), segment.length);
+      if (average && step.completes) FinishAverage(type, into, segment.length, contributions);
+    } else if (!bytes.empty()) {
+      std::memcpy(into, bytes.data(), bytes.size());
+    }
+  }
 }
 
 }  // namespace
 
-std::vector<Values> Replay(const std::vector<Schedule>& schedules, std::vector<Values> buffers) {
+std::vector<Bytes> Replay(const std::vector<Schedule>& schedules, DataType type, ReduceOp op,
+                          std::vector<Bytes> buffers) {
   CROSSOVER_CHECK(schedules.size() == buffers.size(), "a buffer a rank");
   const int world_size = static_cast<int>(schedules.size());
-  for (size_t step = 0; world_size > 0 && step < schedules[0].size(); ++step) {
-    const std::vector<Values> before = buffers;
+  const Arithmetic arithmetic{type, op, world_size};
+  for (size_t k = 0; world_size > 0 && k < schedules[0].size(); ++k) {
+    std::vector<std::map<int, Bytes>> in_flight(world_size);  // [receiver][sender]
     for (int rank = 0; rank < world_size; ++rank) {
-      const auto& [sends, receives, action] = schedules[rank][step];
-      Values& ours = buffers[rank];
-      std::vector<Values> contributions(world_size);
-      for (const auto& [peer, segment] : receives) {
-        const Values received = Sent(schedules, before, step, peer, rank, segment);
-        contributions[peer] = received;
-        for (int64_t i = 0; i < segment.length; ++i) {
-          float& value = ours[segment.offset + i];
-          if (action == Action::kReplace) value = received[i];
-          if (action == Action::kAddReceived) value = received[i] + value;
-        }
+      for (const auto& [peer, segment] : schedules[rank][k].sends) {
+        in_flight[peer][rank] = Copy(buffers[rank], segment, type);
       }
-      if (action == Action::kKeepForOwner && !receives.empty()) {
-        const Segment segment = receives[0].segment;
-        contributions[rank] = Copy(before[rank], segment);
-        std::ranges::copy(SumInRankOrder(contributions), ours.begin() + segment.offset);
+    }
+    for (int rank = 0; rank < world_size; ++rank) {
+      const Step& step = schedules[rank][k];
+      for (const auto& [peer, segment] : step.receives) {
+        const auto sent = in_flight[rank].find(peer);
+        CROSSOVER_CHECK(sent != in_flight[rank].end(), "what is received has been sent");
+        CROSSOVER_CHECK(sent->second.size() == segment.length * BytesOf(type),
+                        "both ends of a transfer mean the same length");
       }
+      CROSSOVER_CHECK(in_flight[rank].size() == step.receives.size(), "what is sent is received");
+      Apply(step, rank, in_flight[rank], arithmetic, buffers[rank]);
     }
   }
   return buffers;
+}
+
+std::vector<std::vector<float>> Replay(const std::vector<Schedule>& schedules,
+                                       const std::vector<std::vector<float>>& buffers) {
+  std::vector<Bytes> bytes;
+  for (const std::vector<float>& values : buffers) {
+    const auto* begin = reinterpret_cast<const std::byte*>(values.data());
+    bytes.emplace_back(begin, begin + values.size() * sizeof(float));
+  }
+  bytes = Replay(schedules, DataType::kFloat32, ReduceOp::kSum, std::move(bytes));
+  std::vector<std::vector<float>> results = buffers;
+  for (size_t rank = 0; rank < results.size(); ++rank) {
+    if (results[rank].empty()) continue;
+    std::memcpy(results[rank].data(), bytes[rank].data(), bytes[rank].size());
+  }
+  return results;
 }
 
 }  // namespace crossover::allreduce

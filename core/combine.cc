@@ -14,8 +14,8 @@
 namespace crossover {
 namespace {
 
-// Work goes in blocks whose intermediate results stay in the first cache.
-constexpr int64_t kBlockValues = 2048;
+// Work goes in blocks, so that what is read or written twice is still in the first cache.
+constexpr int64_t kBlockValues = 512;
 
 template <typename T>
 CROSSOVER_INLINE_LOOP T Load(const std::byte* from, int64_t i) {
@@ -56,13 +56,18 @@ CROSSOVER_INLINE_LOOP T Extreme(T a, T b) {
   }
 }
 
-// into[i] = a[i] op b[i]; `into` may be a or b.
+// into[i] = a[i] op rest[i] op ..., in that order; `into` may be any of them.
 template <typename T, T (*kOp)(T, T)>
 struct Elementwise {
-  CROSSOVER_INLINE_LOOP static void Run(std::byte* into, const std::byte* a, const std::byte* b,
-                                        int64_t count) {
+  template <typename... Rest>
+  CROSSOVER_INLINE_LOOP static void Run(std::byte* into, int64_t count, const std::byte* a,
+                                        Rest... rest) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < count; ++i) Store(kOp(Load<T>(a, i), Load<T>(b, i)), into, i);
+    for (int64_t i = 0; i < count; ++i) {
+      T value = Load<T>(a, i);
+      ((value = kOp(value, Load<T>(rest, i))), ...);
+      Store(value, into, i);
+    }
   }
 };
 
@@ -76,16 +81,17 @@ struct Divide {
   }
 };
 
-template <typename T>
-void Apply(ReduceOp op, std::byte* into, const std::byte* a, const std::byte* b, int64_t count) {
+// The same for the parts at once, of which there are two or more.
+template <typename T, typename... Parts>
+void Apply(ReduceOp op, std::byte* into, int64_t count, Parts... parts) {
   switch (op) {
     case ReduceOp::kSum:
     case ReduceOp::kAverage:
-      return RunVectorised<Elementwise<T, Sum<T>>>(into, a, b, count);
+      return RunVectorised<Elementwise<T, Sum<T>>>(into, count, parts...);
     case ReduceOp::kMin:
-      return RunVectorised<Elementwise<T, Extreme<T, false>>>(into, a, b, count);
+      return RunVectorised<Elementwise<T, Extreme<T, false>>>(into, count, parts...);
     case ReduceOp::kMax:
-      return RunVectorised<Elementwise<T, Extreme<T, true>>>(into, a, b, count);
+      return RunVectorised<Elementwise<T, Extreme<T, true>>>(into, count, parts...);
   }
 }
 
@@ -100,7 +106,7 @@ struct Native {
   static constexpr int64_t kBytes = sizeof(T);
 
   static void Combine(ReduceOp op, std::byte* into, const std::byte* from, int64_t count) {
-    Apply<T>(op, into, from, into, count);
+    Apply<T>(op, into, count, from, into);
   }
 
   // One block, which begins `offset` bytes into every part.
@@ -108,10 +114,16 @@ struct Native {
                            int64_t offset, int64_t count) {
     alignas(64) std::byte partial[kBlockValues * kBytes];
     const std::byte* so_far = parts[0] + offset;
-    for (size_t k = 1; k < parts.size(); ++k) {
-      std::byte* const to = k + 1 == parts.size() ? into : partial;
-      Apply<T>(op, to, so_far, parts[k] + offset, count);
+    for (size_t k = 1; k < parts.size();) {
+      // Up to three more in one pass.
+      const size_t more = std::min<size_t>(3, parts.size() - k);
+      std::byte* const to = k + more == parts.size() ? into : partial;
+      const auto part = [&](size_t i) { return parts[k + i] + offset; };
+      if (more == 1) Apply<T>(op, to, count, so_far, part(0));
+      if (more == 2) Apply<T>(op, to, count, so_far, part(0), part(1));
+      if (more == 3) Apply<T>(op, to, count, so_far, part(0), part(1), part(2));
       so_far = to;
+      k += more;
     }
     if (so_far != into) std::memcpy(into, so_far, count * kBytes);
     if (op == ReduceOp::kAverage) DivideAll<T>(into, count, static_cast<int>(parts.size()));
@@ -145,7 +157,7 @@ struct Half {
     kWiden(parts[0] + offset, result, count);
     for (size_t k = 1; k < parts.size(); ++k) {
       kWiden(parts[k] + offset, part, count);
-      Apply<float>(op, result_bytes, result_bytes, reinterpret_cast<std::byte*>(part), count);
+      Apply<float>(op, result_bytes, count, result_bytes, reinterpret_cast<std::byte*>(part));
     }
     if (op == ReduceOp::kAverage) {
       DivideAll<float>(result_bytes, count, static_cast<int>(parts.size()));

@@ -24,7 +24,7 @@ void CombineInOrder(DataType type, ReduceOp op, std::byte* into,
                     std::span<const std::byte* const> parts, int64_t count);
 
 // The same into every buffer of `into`, which is not empty; each may be one of the parts. kStream
-// writes past the caches: for results that nobody reads soon, in buffers larger than a cache.
+// writes past the caches: faster for large buffers that are none of the parts, slower for others.
 enum class Stores { kCached, kStream };
 void CombineInOrderIntoAll(DataType type, ReduceOp op, std::span<std::byte* const> into,
                            std::span<const std::byte* const> parts, int64_t count, Stores stores);

@@ -22,8 +22,8 @@ constexpr DataType kTypes[] = {DataType::kFloat32, DataType::kFloat16, DataType:
                                DataType::kFloat64, DataType::kInt32,   DataType::kInt64};
 constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kMin, ReduceOp::kMax};
 // Around the widths at which vector code changes its path, and the block.
-constexpr int64_t kCounts[] = {0,  1,  2,  3,  7,  8,   9,    15,   16,   17,  31,
-                               32, 33, 63, 64, 65, 100, 2047, 2048, 2049, 5000};
+constexpr int64_t kCounts[] = {0,  1,  2,  3,  7,  8,   9,   15,  16,  17,  31,
+                               32, 33, 63, 64, 65, 100, 511, 512, 513, 5000};
 
 // Each type's arithmetic as one would write it down: `Wide` is what it is computed in.
 struct Fp32 {

@@ -56,6 +56,16 @@ std::string FormatAccuracy(double fraction) {
   return std::isfinite(fraction) ? absl::StrFormat("%.2f%%", 100 * fraction) : "n/a";
 }
 
+std::string FormatSeconds(double seconds) {
+  if (!std::isfinite(seconds)) return "n/a";
+  const double size = std::abs(seconds);
+  // Adding zero leaves no "-0".
+  if (size < 0.9995e-3) return absl::StrFormat("%.0f us", std::round(seconds * 1e6) + 0.0);
+  if (size < 1) return absl::StrFormat("%.1f ms", seconds * 1e3);
+  return size < 120 ? absl::StrFormat("%.1f s", seconds)
+                    : absl::StrFormat("%.0f min", seconds / 60);
+}
+
 std::string FormatFigure(const StrategySummary& strategy, const Figure& figure,
                          NumberFormat format) {
   const std::optional<FigureSummary> summary = Summarize(strategy, figure);

@@ -17,6 +17,7 @@ std::string FormatCount(double value);        // "1,234"; one decimal if it is n
 std::string FormatBytes(double bytes);        // "814 kB", decimal units
 std::string FormatPercent(double fraction);   // "33.1%"
 std::string FormatAccuracy(double fraction);  // "88.61%"
+std::string FormatSeconds(double seconds);    // "-35 us", "2.0 ms", "61.0 s", "300 min"
 
 // How a figure of a table is written.
 using NumberFormat = std::string (*)(double);

@@ -35,6 +35,12 @@ TEST(FormatTest, CountsBytesAndShares) {
   EXPECT_EQ(FormatPercent(.3333), "33.3%");
   EXPECT_EQ(FormatAccuracy(.88614), "88.61%");
   EXPECT_EQ(FormatAccuracy(std::nan("")), "n/a");
+  EXPECT_EQ(FormatSeconds(-.0000002), "0 us");
+  EXPECT_EQ(FormatSeconds(-.0004), "-400 us");
+  EXPECT_EQ(FormatSeconds(.9996e-3), "1.0 ms");
+  EXPECT_EQ(FormatSeconds(61), "61.0 s");
+  EXPECT_EQ(FormatSeconds(-18000), "-300 min");
+  EXPECT_EQ(FormatSeconds(std::nan("")), "n/a");
 }
 
 TEST(FormatTest, Figures) {

@@ -138,7 +138,7 @@ TEST(ReportHtmlTest, SaysWhatTheNetworkWasAndThatFiguresWereScaledBack) {
     run.network.kind = "lab: kernel qdiscs";
     run.network.shaping = "1gbit,0.5ms";
     run.network.placement = "dedicated";
-    run.network.probe = {{"worker0", 117.1e6, 116.9e6, 117.5e6, 1040}};
+    run.network.probe = {{"worker0", 117.1e6, 116.9e6, 117.5e6, 1040, -7200, .0015}};
     run.scales = {4, 10};
     run.loss_curve.clear();
     run.accuracy_curve.clear();
@@ -148,7 +148,7 @@ TEST(ReportHtmlTest, SaysWhatTheNetworkWasAndThatFiguresWereScaledBack) {
   for (const char* part :
        {"lab: kernel qdiscs, 1gbit,0.5ms, cubic, servers dedicated", "Emulated 4.00 times slower",
         "In nodes, servers&#39; own included: ps_sync 6", "The network before the runs",
-        "<td>117</td><td>117</td><td>118</td><td>1,040</td>"}) {
+        "<td>117</td><td>117</td><td>118</td><td>1,040</td>", "worker0 -120 min (within 1.5 ms)"}) {
     EXPECT_TRUE(page.find(part) != std::string::npos) << part;
   }
   // An emulated model learns nothing.

@@ -26,6 +26,20 @@ TEST(ReportMarkdownTest, HoldsEverySection) {
   }
 }
 
+TEST(ReportMarkdownTest, TheEnvironmentHasTheClocksOfHosts) {
+  std::vector<RunResult> results = MadeUpComparison(1);
+  EXPECT_THAT(ReportMarkdown(results), Not(HasSubstr("Time of day")));
+  for (RunResult& run : results) {
+    run.network.kind = "hosts";
+    run.network.probe = {{"a", 117e6, 116e6, 0, 120, -.002, .0004},
+                         {"b", 117e6, 116e6, 0, 120, 18000, .1}};
+  }
+  EXPECT_THAT(
+      ReportMarkdown(results),
+      HasSubstr("| Time of day on the hosts | a -2.0 ms (within 400 us), b +300 min (within "
+                "100.0 ms); against the launcher's, before the runs |"));
+}
+
 TEST(ReportMarkdownTest, RowsHaveAsManyCellsAsTheirHeading) {
   const std::string report = ReportMarkdown(MadeUpComparison(2));
   size_t expected = 0;

@@ -237,6 +237,18 @@ std::vector<const StrategySummary*> Those(const std::vector<const StrategySummar
   return those;
 }
 
+// Of the hosts against the launcher's; "" where there is one machine's clock alone.
+std::string DescribeHostClocks(const Network& network) {
+  std::string out;
+  for (const ProbedNode& node : network.probe) {
+    if (!node.clock_offset_s.has_value() || !node.clock_error_s.has_value()) continue;
+    absl::StrAppend(&out, out.empty() ? "" : ", ", node.name, " ",
+                    *node.clock_offset_s < 0 ? "" : "+", FormatSeconds(*node.clock_offset_s),
+                    " (within ", FormatSeconds(*node.clock_error_s), ")");
+  }
+  return out.empty() ? "" : absl::StrCat(out, "; against the launcher's, before the runs");
+}
+
 }  // namespace
 
 std::vector<Table> StrategyTables(const Study& study) {
@@ -297,6 +309,8 @@ Table EnvironmentTable(const Study& study) {
   for (const RunResult* other : runs)
     clock_error_ms = std::max(clock_error_ms, other->clock_error_ms);
   add("Clocks agree within", absl::StrCat(FormatNumber(clock_error_ms), " ms"));
+  const std::string host_clocks = DescribeHostClocks(run.network);
+  if (!host_clocks.empty()) add("Time of day on the hosts", host_clocks);
   add("First run started", known(run.start_time));
   const bool same = std::all_of(runs.begin(), runs.end(), [&](const RunResult* other) {
     return other->environment.git_commit == e.git_commit &&

@@ -44,6 +44,10 @@ struct ProbedNode {
   double receive_bytes_per_s = 0;
   double promised_bytes_per_s = 0;  // of TCP payload; 0: nothing was promised
   double rtt_us = 0;                // to the next node, idle, median
+  // Of a host: its time of day less the launcher's, and by how much at most that is wrong
+  // (half the shortest round trip). No figure depends on it.
+  std::optional<double> clock_offset_s = {};
+  std::optional<double> clock_error_s = {};
 };
 
 // What the processes' messages went over. Scaled figures (Scales) are those that were

@@ -29,6 +29,8 @@ void Fields(Archive& a, ProbedNode& v) {
   a("receive_bytes_per_s", v.receive_bytes_per_s);
   a("promised_bytes_per_s", v.promised_bytes_per_s);
   a("rtt_us", v.rtt_us);
+  a.Later("clock_offset_s", v.clock_offset_s);
+  a.Later("clock_error_s", v.clock_error_s);
 }
 
 template <typename Archive>

@@ -28,6 +28,7 @@ TEST(ResultTest, RoundTripKeepsEveryField) {
   RunResult run = MadeUpRun("ps_ssp", 2, 4, 39600, .88);
   run.notes = {"a note", "another"};
   run.bytes_to_target = 1.5e9;
+  run.network.probe = {{"10.0.0.1", 117e6, 116e6, 0, 120, -3600.25, .0004}, {"worker0"}};
   const std::string line = ToJsonLine(run);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   const auto parsed = ParseResults(line + "\n\n" + line + "\n");
@@ -40,6 +41,8 @@ TEST(ResultTest, RoundTripKeepsEveryField) {
   EXPECT_EQ((*parsed)[0].loss_curve.size(), 200u);
   EXPECT_EQ((*parsed)[0].samples_per_second, run.samples_per_second);
   EXPECT_EQ((*parsed)[0].notes, run.notes);
+  EXPECT_EQ((*parsed)[0].network.probe[0].clock_offset_s, -3600.25);
+  EXPECT_EQ((*parsed)[0].network.probe[1].clock_error_s, std::nullopt);
 }
 
 TEST(ResultTest, HasTheAgreedNames) {
@@ -76,6 +79,7 @@ TEST(ResultTest, FieldsThatOlderLinesLackKeepTheirDefaults) {
   RunResult run = MadeUpRun("single", 0, 0, 41000, .5);
   run.planned_runs = 18;
   run.resume_time = "2026-03-02T08:00:00Z";
+  run.network.probe = {{"10.0.0.1", 117e6, 116e6, 0, 120, 2, .5}};
   const std::string line = ToJsonLine(run);
   const auto whole = ParseResults(line);
   ASSERT_TRUE(whole.ok()) << whole.status();
@@ -86,6 +90,10 @@ TEST(ResultTest, FieldsThatOlderLinesLackKeepTheirDefaults) {
   ASSERT_TRUE(older.ok()) << older.status();
   EXPECT_EQ((*older)[0].planned_runs, 0);
   EXPECT_EQ((*older)[0].resume_time, "");
+  const auto without_clocks =
+      ParseResults(Replaced(line, ",\"clock_offset_s\":2.0,\"clock_error_s\":0.5", ""));
+  ASSERT_TRUE(without_clocks.ok()) << without_clocks.status();
+  EXPECT_EQ((*without_clocks)[0].network.probe[0].clock_offset_s, std::nullopt);
 }
 
 TEST(ResultTest, WhatIsNotThereIsNull) {

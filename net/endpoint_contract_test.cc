@@ -93,7 +93,7 @@ TEST_P(EndpointContractTest, BytesArriveInOrderWhateverThePieces) {
     received += size;
   }
   EXPECT_TRUE(sender.get().ok());
-  EXPECT_TRUE(into == data);
+  EXPECT_TRUE(SameBytes(into, data));
 }
 
 TEST_P(EndpointContractTest, NothingToMoveIsNoError) {
@@ -111,7 +111,7 @@ TEST_P(EndpointContractTest, LargeDataCrossInARingWithoutADeadlock) {
     const Bytes out = Pattern(kLargeBytes, rank);
     Bytes in(kLargeBytes);
     const absl::Status status = ExchangeAll(*endpoints[rank], (rank + 1) % 3, out, previous, in);
-    EXPECT_TRUE(in == Pattern(kLargeBytes, previous));
+    EXPECT_TRUE(SameBytes(in, Pattern(kLargeBytes, previous)));
     return status;
   };
   auto one = InThread([&] { return work(1); });
@@ -135,7 +135,8 @@ TEST_P(EndpointContractTest, BorrowedBytesAreRightWhenBuffersChangeAfterAnAnswer
                                         std::span(in).subspan(round), SendMode::kBorrow);
       if (!status.ok()) return status;
       const Bytes expected = Pattern(in.size(), 2 * round + peer);
-      EXPECT_TRUE(std::equal(in.begin() + round, in.end(), expected.begin() + round)) << round;
+      EXPECT_TRUE(SameBytes(std::span(in).subspan(round), std::span(expected).subspan(round)))
+          << round;
       std::array<std::byte, 1> answer = {std::byte{1}};
       status = ExchangeAll(*endpoints[rank], peer, answer, peer, answer);
       if (!status.ok()) return status;
@@ -291,7 +292,7 @@ TEST_P(EndpointContractTest, ARankThatHasLeftIsMissedOnlyByThoseWhoWantMoreOfIt)
   EXPECT_TRUE(ReceiveAll(*endpoints[0], 2, into).ok());
   EXPECT_TRUE(two.get().ok());
   EXPECT_TRUE(ReceiveAll(*endpoints[0], 1, into).ok()) << "what it sent before still counts";
-  EXPECT_TRUE(into == data);
+  EXPECT_TRUE(SameBytes(into, data));
   const absl::Status status = ReceiveAll(*endpoints[0], 1, into);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("has left: it ended its part"));
@@ -320,7 +321,7 @@ TEST_P(EndpointContractTest, LeavingRightAfterTheLastByteLosesNothing) {
     Bytes into(data.size());
     const absl::Status received = ReceiveAll(*endpoints[0], 1, into);
     EXPECT_TRUE(received.ok()) << received;
-    EXPECT_TRUE(into == data);
+    EXPECT_TRUE(SameBytes(into, data));
     EXPECT_TRUE(sender.get().ok());
   }
 }

@@ -1,5 +1,8 @@
 #include "net/endpoint_test_support.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "core/clock.h"
 #include "core/status.h"
 
@@ -56,13 +59,23 @@ absl::Status WaitForFailure(Endpoint& endpoint) {
 }
 
 Bytes Pattern(size_t size, uint32_t seed) {
+  constexpr size_t kPeriod = 65'521;
   Bytes bytes(size);
   uint32_t state = seed * 2654435761u + 1;
-  for (std::byte& byte : bytes) {
+  for (size_t i = 0; i < std::min(size, kPeriod); ++i) {
     state = state * 1664525u + 1013904223u;
-    byte = static_cast<std::byte>(state >> 24);
+    bytes[i] = static_cast<std::byte>(state >> 24);
+  }
+  for (size_t done = kPeriod; done < size;) {
+    const size_t part = std::min(done, size - done);
+    std::memcpy(bytes.data() + done, bytes.data(), part);
+    done += part;
   }
   return bytes;
+}
+
+bool SameBytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
 }  // namespace crossover::net

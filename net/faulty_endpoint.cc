@@ -43,7 +43,7 @@ absl::StatusOr<size_t> FaultyEndpoint::TryReceive(int peer, std::span<std::byte>
 
 absl::Status FaultyEndpoint::Wait(std::span<const Interest> interests, int64_t timeout_ns) {
   if (dead_) return absl::UnavailableError("injected death");
-  const absl::Status status = inner_.Wait(interests, timeout_ns);
+  absl::Status status = inner_.Wait(interests, timeout_ns);
   for (int peer = 0; peer < world_size(); ++peer) KeepNote(peer, inner_.NoteOf(peer));
   return status;
 }

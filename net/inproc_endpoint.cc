@@ -197,7 +197,7 @@ class InprocEndpoint final : public Endpoint {
   absl::Status LossOfAnyone() const {
     for (int peer = 0; peer < world_size(); ++peer) {
       if (peer == rank()) continue;
-      if (const absl::Status status = LossOf(peer); !status.ok()) return status;
+      if (absl::Status status = LossOf(peer); !status.ok()) return status;
     }
     return absl::OkStatus();
   }

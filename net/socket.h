@@ -34,7 +34,7 @@ UniqueFd AcceptConnection(int listener_fd, std::string& from);
 // "host:port" of the socket's own end; "" if it has none.
 std::string OwnAddress(int fd);
 
-// Small messages leave at once (no Nagle).
+// Small messages leave at once (no Nagle), and what came so far is acknowledged at once.
 void SetNoDelay(int fd);
 
 // The kernel's congestion control ("cubic") of a TCP socket, a listening one's for those that it

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -58,7 +59,7 @@ TEST(SpliceSenderTest, BytesArriveInOrderFromAnyAlignment) {
     while (into.size() < data.size()) Move(sender, near.get(), far.get(), data, sent, into);
     EXPECT_EQ(sent, data.size());
     EXPECT_EQ(sender.bytes_in_pipe(), 0u);
-    EXPECT_TRUE(into == data);
+    EXPECT_TRUE(SameBytes(into, data));
   }
 }
 
@@ -83,7 +84,7 @@ TEST(SpliceSenderTest, CountsOnlyWhatHasLeftThePipe) {
   const Bytes offered(data.begin(), data.begin() + sent + sender.bytes_in_pipe());
   Bytes into;
   while (into.size() < offered.size()) Move(sender, near.get(), far.get(), offered, sent, into);
-  EXPECT_TRUE(into == offered);
+  EXPECT_TRUE(SameBytes(into, offered));
   EXPECT_FALSE(Move(sender, near.get(), far.get(), offered, sent, into)) << "nothing is left over";
 }
 
@@ -96,6 +97,22 @@ TEST(SpliceSenderTest, WhatIsBorrowedIsReadWhenItIsReceived) {
   Bytes into(4096);
   ASSERT_EQ(recv(far.get(), into.data(), into.size(), MSG_WAITALL), 4096);
   EXPECT_EQ(into[0], std::byte{2}) << "nobody copied it on the way";
+}
+
+TEST(SpliceSenderTest, CopiesWhereThereIsNoPipe) {
+  const auto [near, far] = MakeConnection();
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  SpliceSender sender;
+  Bytes data(4096, std::byte{1});
+  EXPECT_EQ(sender.Send(near.get(), data), 4096);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  std::fill(data.begin(), data.end(), std::byte{2});
+  Bytes into(4096);
+  ASSERT_EQ(recv(far.get(), into.data(), into.size(), MSG_WAITALL), 4096);
+  EXPECT_EQ(into, Bytes(4096, std::byte{1}));
 }
 
 TEST(SpliceSenderTest, ABrokenConnectionIsAnError) {

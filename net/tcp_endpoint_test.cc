@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <csignal>
 #include <future>
@@ -18,6 +21,7 @@
 #include "net/control_message.h"
 #include "net/endpoint.h"
 #include "net/endpoint_test_support.h"
+#include "net/socket.h"
 #include "net/tcp_handshake.h"
 #include "net/tcp_test_support.h"
 
@@ -68,7 +72,7 @@ TEST(TcpEndpointTest, WhatASlowPeerHasNotReadIsStillDeliveredAfterLeaving) {
   Bytes into(sent);
   const absl::Status status = ReceiveAll(*endpoints[1], 0, into);
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_TRUE(std::equal(into.begin(), into.end(), data.begin()));
+  EXPECT_TRUE(SameBytes(into, std::span(data).first(sent)));
 }
 
 TEST(TcpEndpointTest, TheCongestionControlIsSetOrTheHostsChoicesAreNamed) {
@@ -80,10 +84,17 @@ TEST(TcpEndpointTest, TheCongestionControlIsSetOrTheHostsChoicesAreNamed) {
               AllOf(HasSubstr("the congestion control 'nonsense' cannot be used here (No such "
                               "file or directory): this host has "),
                     HasSubstr("reno")));
+  TcpListener& listener = *world.listeners[1];
+  ASSERT_TRUE(SetCongestionControl(listener.fd(), "reno").ok());  // every kernel has it
+  char name[16] = {};
+  socklen_t size = sizeof(name);
+  ASSERT_EQ(getsockopt(listener.fd(), IPPROTO_TCP, TCP_CONGESTION, name, &size), 0);
+  EXPECT_STREQ(name, "reno");
+
   TestWorld good(2);
   auto other = std::async(std::launch::async, [&] {
     TcpEndpointOptions reno = good.Options(1);
-    reno.congestion_control = "reno";  // every kernel has it
+    reno.congestion_control = "reno";
     return ConnectTcp(std::move(good.listeners[1]), reno, clock);
   });
   options = good.Options(0);

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "core/clock.h"
@@ -13,11 +15,11 @@
 #include "experiments/child_process.h"
 #include "experiments/signal_waiter.h"
 #include "lab/namespaces.h"
-#include "lab/network_lab.h"
 #include "os/files.h"
 #include "tests/child_processes.h"
 #include "tests/cluster_fixture.h"
 #include "tests/failure_case.h"
+#include "tests/lab_available.h"
 
 namespace crossover::tests {
 namespace {
@@ -95,15 +97,6 @@ class CompareFailure : public testing::TestWithParam<CompareCase> {
   std::string run_;
 };
 
-// Why this machine makes no network lab; "" if it does.
-std::string WhyNoLab() {
-  if (geteuid() != 0) return "a network lab needs root";
-  lab::LabOptions options;
-  options.nodes = lab::WorkersAndServers(1, 0);
-  options.switch_binary = "lab/switch";
-  return std::string(lab::NetworkLab::Up(options).status().message());
-}
-
 TEST_P(CompareFailure, LeavesNothingBehind) {
   const FailureCase& cell = GetParam().cell;
   const std::string why_no_lab = GetParam().in_lab ? WhyNoLab() : "";
@@ -174,39 +167,57 @@ INSTANTIATE_TEST_SUITE_P(All, CompareFailure, testing::ValuesIn(Cases()), [](con
   return absl::StrCat(NameOf(info.param.cell), info.param.in_lab ? "_in_the_lab" : "");
 });
 
+// The compare binary in `directory` to its end, within 90 s; nothing if it still runs.
+std::optional<ExitStatus> RunCompare(const std::string& directory, const std::string& argument) {
+  const SystemClock clock;
+  experiments::SignalWaiter signals;
+  auto compare = ChildProcess::Start({.arguments = {"experiments/compare", "--out=out", argument},
+                                      .log_path = directory + "/log",
+                                      .environment = {{"BUILD_WORKING_DIRECTORY", directory}}});
+  EXPECT_TRUE(compare.ok()) << compare.status();
+  if (!compare.ok()) return std::nullopt;
+  const int64_t deadline_ns = clock.NowNs() + int64_t{90'000'000'000};
+  while (!compare->Poll().has_value() && clock.NowNs() < deadline_ns) signals.Wait(0.1);
+  EXPECT_TRUE(ChildrenOf(compare->pid()).empty());
+  return compare->Poll();
+}
+
 // The results' disk is full: the run that could not be kept ends the comparison with the
-// file's name; what was written before stays.
+// file's name; what was written before stays, and the comparison goes on where there is room.
 TEST(FullDisk, IsNamedAndEndsTheComparison) {
   if (geteuid() != 0) GTEST_SKIP() << "mounting a small file system needs root";
   const std::string directory = testing::TempDir() + "/full-disk";
-  ASSERT_TRUE(os::MakeDirectory(directory + "/out").ok());
-  const std::string mount = absl::StrCat("mount -t tmpfs -o size=64k tmpfs '", directory, "/out'");
-  if (std::system(mount.c_str()) != 0) GTEST_SKIP() << "no right to mount";
+  const std::string out = directory + "/out";
+  ASSERT_TRUE(os::MakeDirectory(out).ok());
+  // Room for a run or two.
+  if (std::system(absl::StrCat("mount -t tmpfs -o size=128k tmpfs '", out, "'").c_str()) != 0) {
+    GTEST_SKIP() << "no right to mount";
+  }
   proto::Job job = JobFor({});
   job.set_steps(60);
-  job.mutable_comparison()->set_repetitions(5);
+  job.mutable_comparison()->set_repetitions(4);
   job.mutable_comparison()->add_strategies(proto::Strategy::ps_sync);
   job.mutable_comparison()->set_network("loopback");
   job.clear_strategy();
-  ASSERT_TRUE(os::WriteFile(directory + "/job.textproto", PrintJob(job)).ok());
-  const SystemClock clock;
-  experiments::SignalWaiter signals;
-  auto compare = ChildProcess::Start(
-      {.arguments = {"experiments/compare", "--out=out", directory + "/job.textproto"},
-       .log_path = directory + "/log",
-       .environment = {{"BUILD_WORKING_DIRECTORY", directory}}});
-  ASSERT_TRUE(compare.ok()) << compare.status();
-  const int64_t deadline_ns = clock.NowNs() + int64_t{90'000'000'000};
-  while (!compare->Poll().has_value() && clock.NowNs() < deadline_ns) signals.Wait(0.1);
-  const auto ended = compare->Poll();
-  const std::string log = os::ReadFile(directory + "/log").value_or("no log");
-  const std::vector<int> left = ChildrenOf(compare->pid());
-  EXPECT_EQ(std::system(absl::StrCat("umount '", directory, "/out'").c_str()), 0);
-  ASSERT_TRUE(ended.has_value()) << log;
-  EXPECT_EQ(ended->code, 1) << log;
-  EXPECT_THAT(log, HasSubstr("No space left on device"));
-  EXPECT_THAT(log, HasSubstr("full-disk/out"));
-  EXPECT_TRUE(left.empty());
+  EXPECT_TRUE(os::WriteFile(directory + "/job.textproto", PrintJob(job)).ok());
+  const auto full = RunCompare(directory, directory + "/job.textproto");
+  const std::string full_log = os::ReadFile(directory + "/log").value_or("no log");
+  std::string finished = os::ReadFile(out + "/results.jsonl").value_or("");
+  finished.resize(finished.rfind('\n') + 1);
+  EXPECT_EQ(std::system(absl::StrCat("mount -o remount,size=8m '", out, "'").c_str()), 0);
+  const auto resumed = RunCompare(directory, "--resume");
+  const std::string resumed_log = os::ReadFile(directory + "/log").value_or("no log");
+  const std::string results = os::ReadFile(out + "/results.jsonl").value_or("");
+  EXPECT_EQ(std::system(absl::StrCat("umount '", out, "'").c_str()), 0);
+  ASSERT_TRUE(full.has_value()) << full_log;
+  EXPECT_EQ(full->code, 1) << full_log;
+  EXPECT_THAT(full_log, HasSubstr("No space left on device"));
+  EXPECT_THAT(full_log, HasSubstr("full-disk/out"));
+  EXPECT_FALSE(finished.empty()) << full_log;
+  ASSERT_TRUE(resumed.has_value()) << resumed_log;
+  EXPECT_TRUE(resumed->ok()) << resumed_log;
+  EXPECT_TRUE(results.starts_with(finished)) << "a finished run was run again";
+  EXPECT_EQ(std::count(results.begin(), results.end(), '\n'), 4);
 }
 
 }  // namespace

@@ -13,17 +13,21 @@
 #include "core/job.h"
 #include "experiments/child_process.h"
 #include "experiments/signal_waiter.h"
+#include "lab/namespaces.h"
 #include "os/files.h"
 #include "tests/cluster_fixture.h"
+#include "tests/lab_available.h"
 
 namespace crossover::tests {
 namespace {
 
 using experiments::ChildProcess;
 using experiments::ExitStatus;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
+using testing::StartsWith;
 
 class CompareResume : public testing::Test {
  protected:
@@ -127,6 +131,59 @@ TEST_F(CompareResume, GoesOnWhereCtrlCStoppedIt) {
   ASSERT_EQ(Run({"--diff", "out", "out", "--out=diff"}), 0) << Read("log");
   EXPECT_THAT(Read("log"), HasSubstr("No figure differs beyond noise"));
   EXPECT_THAT(Read("diff/diff.md"), HasSubstr("No figure differs beyond noise"));
+}
+
+// The lab is made anew for the rest: it must be the one that the finished runs had.
+TEST_F(CompareResume, GoesOnInALabLikeTheFirstAndLeavesNone) {
+  const std::string why_no_lab = WhyNoLab();
+  if (!why_no_lab.empty()) GTEST_SKIP() << "no network lab here: " << why_no_lab;
+  const auto namespaces = lab::ListNamespaces();
+  ASSERT_TRUE(namespaces.ok()) << namespaces.status();
+  job_.set_steps(20);
+  job_.mutable_comparison()->set_network("100mbit");
+  WriteJob();
+  ChildProcess compare = Start({"--out=out", "job.textproto"});
+  while (Read("out/results.jsonl").empty() && !compare.Poll().has_value()) signals_.Wait(0.05);
+  kill(compare.pid(), SIGINT);
+  ASSERT_EQ(End(compare).code, 130) << Read("log");
+  EXPECT_EQ(lab::ListNamespaces(), namespaces);
+  const std::string finished = Read("out/results.jsonl");
+  const size_t finished_runs = Runs().size();
+  ASSERT_LT(finished_runs, 4u);
+
+  EXPECT_EQ(Run({"--resume=out", "--network=50mbit"}), 1);
+  EXPECT_THAT(Read("log"),
+              HasSubstr("--network=50mbit: the comparison did not begin with it; fix: "));
+  EXPECT_EQ(lab::ListNamespaces(), namespaces);
+  EXPECT_EQ(Read("out/results.jsonl"), finished);
+
+  ASSERT_EQ(Run({"--resume=out"}), 0) << Read("log");
+  EXPECT_EQ(lab::ListNamespaces(), namespaces);
+  EXPECT_TRUE(Read("out/results.jsonl").starts_with(finished)) << "a finished run was run again";
+  EXPECT_THAT(Runs(), ElementsAre("ps_sync r1", "single r1", "single r2", "ps_sync r2"));
+  const std::vector<nlohmann::json> results = Lines("out/results.jsonl");
+  for (size_t i = 0; i < results.size(); ++i) {
+    EXPECT_EQ(results[i]["resume_time"] == "", i < finished_runs) << i;
+    const nlohmann::json& network = results[i]["network"];
+    EXPECT_THAT(network["kind"].get<std::string>(), StartsWith("lab: "));
+    for (const char* same : {"kind", "shaping", "interface", "placement", "congestion_control"}) {
+      EXPECT_EQ(network[same], results[0]["network"][same]) << same;
+    }
+  }
+
+  // Had the finished runs had another link, the last one would not be theirs.
+  std::string others;
+  for (nlohmann::json result : {results[0], results[1], results[2]}) {
+    result["network"]["shaping"] = "1gbit";
+    others += result.dump() + "\n";
+  }
+  ASSERT_TRUE(os::WriteFile(directory_ + "/out/results.jsonl", others).ok());
+  EXPECT_EQ(Run({"--resume=out"}), 1);
+  EXPECT_THAT(Read("log"), AllOf(HasSubstr("the network was lab: "), HasSubstr(", 1gbit, "),
+                                 HasSubstr("; it is lab: "), HasSubstr("100mbit"),
+                                 HasSubstr("fix: start anew with another --out")));
+  EXPECT_EQ(lab::ListNamespaces(), namespaces);
+  EXPECT_EQ(Read("out/results.jsonl"), others);
 }
 
 TEST_F(CompareResume, RefusesWhatIsNotTheSameComparison) {

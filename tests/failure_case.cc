@@ -32,6 +32,10 @@ const char* NameOf(Blow blow) {
       return "link_cut";
     case Blow::kLinkLossy:
       return "link_lossy";
+    case Blow::kWrongClock:
+      return "wrong_clock";
+    case Blow::kDataUnreadable:
+      return "data_unreadable";
   }
   return "";
 }
@@ -55,7 +59,8 @@ std::string NameOf(const FailureCase& cell) {
 }
 
 bool GoesOn(const FailureCase& cell) {
-  return cell.blow == Blow::kStoppedShort || cell.blow == Blow::kLinkLossy;
+  return cell.blow == Blow::kStoppedShort || cell.blow == Blow::kLinkLossy ||
+         cell.blow == Blow::kWrongClock;
 }
 
 double EndsWithinS(const FailureCase& cell) {
@@ -63,13 +68,18 @@ double EndsWithinS(const FailureCase& cell) {
   // A little for a machine with fewer cores than processes.
   constexpr double kSlackS = 2;
   const bool silent = cell.blow == Blow::kStoppedLong || cell.blow == Blow::kLinkCut;
-  // Who never joined is missed only when the time to join is over.
-  const bool never_joined = silent && cell.moment == Moment::kBeforeJoin;
-  return (never_joined ? kJoinS : 0) + kLossS + kSlackS;
+  // Who never joined is missed only when the time to join is over; the data are read once all
+  // have joined.
+  const bool joins = (silent && cell.moment == Moment::kBeforeJoin) || NeedsOddHost(cell);
+  return (joins ? kJoinS : 0) + kLossS + kSlackS;
 }
 
 bool NeedsLab(const FailureCase& cell) {
   return cell.blow == Blow::kLinkCut || cell.blow == Blow::kLinkLossy;
+}
+
+bool NeedsOddHost(const FailureCase& cell) {
+  return cell.blow == Blow::kWrongClock || cell.blow == Blow::kDataUnreadable;
 }
 
 std::vector<FailureCase> FailureMatrix() {
@@ -95,7 +105,19 @@ std::vector<FailureCase> FailureMatrix() {
   add(proto::Strategy::ps_async, Victim::kServer, Blow::kKilled);
   add(proto::Strategy::ps_ssp, Victim::kWorker, Blow::kKilled);
   add(proto::Strategy::local_sgd, Victim::kWorker, Blow::kKilled);
+  const auto add_host = [&](proto::Strategy::Name strategy, Victim victim, Blow blow, int rank) {
+    cells.push_back({victim, blow, Moment::kBeforeJoin, strategy, rank});
+  };
+  add_host(proto::Strategy::ps_sync, Victim::kWorker, Blow::kWrongClock, 1);
+  add_host(proto::Strategy::ps_sync, Victim::kServer, Blow::kWrongClock, 0);
+  add_host(proto::Strategy::allreduce_ring, Victim::kWorker, Blow::kWrongClock, 0);
+  add_host(proto::Strategy::ps_sync, Victim::kWorker, Blow::kDataUnreadable, 1);
+  add_host(proto::Strategy::allreduce_ring, Victim::kWorker, Blow::kDataUnreadable, 1);
   return cells;
+}
+
+std::string UnreadableFile(const FailureCase& cell) {
+  return JobFor(cell).data().path() + "/train-images-idx3-ubyte";
 }
 
 proto::Job JobFor(const FailureCase& cell) {

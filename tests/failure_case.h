@@ -18,6 +18,9 @@ enum class Blow {
   kTerminated,    // SIGTERM
   kLinkCut,       // nothing passes from or to its node any more
   kLinkLossy,     // 5% of its node's frames are lost: the run goes on, slower
+  // Of its host, and so from its start on:
+  kWrongClock,      // hours off: the run goes on, with the same figures
+  kDataUnreadable,  // a data file that the other hosts can read
 };
 
 enum class Moment { kBeforeJoin, kInAStep, kAtTheEnd };
@@ -42,10 +45,14 @@ bool GoesOn(const FailureCase& cell);
 // From the blow until every process has ended; 0 where the run goes on.
 double EndsWithinS(const FailureCase& cell);
 bool NeedsLab(const FailureCase& cell);
+bool NeedsOddHost(const FailureCase& cell);
 
-// {worker, server, compare} x every blow x every moment under ps_sync, and those under
-// other strategies whose waiting differs.
+// {worker, server, compare} x every blow to a process x every moment under ps_sync, those
+// under other strategies whose waiting differs, and those of a host.
 std::vector<FailureCase> FailureMatrix();
+
+// The data file that cannot be read where the blow is that.
+std::string UnreadableFile(const FailureCase& cell);
 
 // A job in which the cell's moment is easily met.
 proto::Job JobFor(const FailureCase& cell);

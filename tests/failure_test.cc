@@ -1,25 +1,33 @@
 // Every failure by role, kind and moment: each cell of the matrix hits one process of a
 // real run, and expects either that the run goes on or that every process ends within the
 // deadline, with one line that names the culprit. Nothing stays running, no secret is left
-// behind.
+// behind. What checks of several hosts find before a start (data that differ): hosts_test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/clock.h"
 #include "core/job.h"
 #include "experiments/lab_session.h"
+#include "experiments/reduce_run.h"
+#include "experiments/run_reports.h"
+#include "experiments/trace.h"
 #include "lab/namespaces.h"
 #include "lab/network_lab.h"
 #include "os/files.h"
+#include "os/wall_time.h"
 #include "tests/cluster_fixture.h"
 #include "tests/failure_case.h"
+#include "tests/odd_host.h"
 
 namespace crossover::tests {
 namespace {
@@ -139,6 +147,9 @@ class Striker {
       case Blow::kLinkLossy:
         ASSERT_EQ(lab_->SetLoss(Node(), kLoss), absl::OkStatus());
         return;
+      case Blow::kWrongClock:
+      case Blow::kDataUnreadable:
+        return;  // it was started on such a host
     }
   }
 
@@ -151,6 +162,25 @@ class Striker {
 
 std::string FolderOf(const FailureCase& cell) {
   return absl::StrCat("failure-", StrategyName(cell.strategy), "-", NameOf(cell), "-", cell.rank);
+}
+
+// A script stands for the victim's program, where its host is to be odd.
+void MakeHostOdd(const FailureCase& cell, ClusterOptions& options) {
+  const std::string script = absl::StrCat(testing::TempDir(), "/", FolderOf(cell), ".sh");
+  std::string& program =
+      cell.victim == Victim::kWorker ? options.worker_binary : options.server_binary;
+  if (cell.blow == Blow::kWrongClock) {
+    WriteProgramWithWrongClocks(program, cell.rank, script);
+  } else {
+    WriteProgramThatMayNotRead(UnreadableFile(cell), program, cell.rank, script);
+  }
+  program = script;
+}
+
+std::string LogOf(const FailureCase& cell, Role role, int rank) {
+  return os::ReadFile(absl::StrCat(testing::TempDir(), "/", FolderOf(cell), "/",
+                                   net::RoleName(role), "-", rank, ".log"))
+      .value_or("no log");
 }
 
 std::string Culprit(const FailureCase& cell) {
@@ -173,10 +203,8 @@ void ExpectSurvivorsSayWhy(const FailureCase& cell) {
     const Role role = i < kMatrixWorkers ? Role::kWorker : Role::kServer;
     const int rank = i < kMatrixWorkers ? i : i - kMatrixWorkers;
     if (net::ProcessName(role, rank) == lost) continue;
-    const std::string log = os::ReadFile(absl::StrCat(testing::TempDir(), "/", FolderOf(cell), "/",
-                                                      net::RoleName(role), "-", rank, ".log"))
-                                .value_or("no log");
-    EXPECT_THAT(log, HasSubstr(absl::StrCat(lost, " at "))) << net::ProcessName(role, rank);
+    EXPECT_THAT(LogOf(cell, role, rank), HasSubstr(absl::StrCat(lost, " at ")))
+        << net::ProcessName(role, rank);
   }
 }
 
@@ -196,10 +224,55 @@ void ExpectTheEnd(const FailureCase& cell, const absl::Status& status, double to
   if (cell.blow == Blow::kTerminated && cell.moment != Moment::kBeforeJoin) {
     EXPECT_THAT(message, HasSubstr("signal 15"));
   }
-  if (cell.moment != Moment::kBeforeJoin) {
-    EXPECT_THAT(message, AnyOf(HasSubstr(" at 127.0.0.1:"), HasSubstr(" at 10.77.0.")));
-    EXPECT_THAT(message, HasSubstr("in step "));
+  if (cell.blow == Blow::kDataUnreadable) {
+    EXPECT_THAT(message, HasSubstr(UnreadableFile(cell)));
+    EXPECT_THAT(message, HasSubstr("Permission denied"));
   }
+  // The data are read once all have joined.
+  if (cell.moment != Moment::kBeforeJoin || cell.blow == Blow::kDataUnreadable) {
+    EXPECT_THAT(message, AnyOf(HasSubstr(" at 127.0.0.1:"), HasSubstr(" at 10.77.0.")));
+    EXPECT_THAT(message, HasSubstr(cell.blow == Blow::kDataUnreadable ? "before its first step"
+                                                                      : "in step "));
+  }
+}
+
+// The run's times were brought onto one clock. A wrong one would show as hours: the run takes
+// seconds.
+void ExpectFiguresOfRightClocks(const FailureCase& cell, const Outcome& outcome, double took_s) {
+  const Role role = cell.victim == Victim::kWorker ? Role::kWorker : Role::kServer;
+  int64_t time_of_day_s = 0;
+  const std::string log = LogOf(cell, role, cell.rank);
+  ASSERT_TRUE(absl::SimpleAtoi(log.substr(0, log.find('\n')), &time_of_day_s)) << log;
+  EXPECT_GT(static_cast<double>(time_of_day_s) - static_cast<double>(os::WallTimeNs()) * 1e-9, 3600)
+      << "the victim's time of day was right";
+  const proto::Job job = WithDefaults(JobFor(cell));
+  for (const proto::ProcessReport& report : outcome.reports) {
+    const bool wrong = experiments::ProcessName(report) == Culprit(cell);
+    const double offset_ns = wrong ? -kMonotonicAheadS * 1e9 : 0;
+    EXPECT_LE(std::abs(static_cast<double>(report.clock_offset_ns()) - offset_ns),
+              static_cast<double>(report.clock_error_ns()))
+        << experiments::ProcessName(report);
+  }
+  const auto result = experiments::ReduceRun(job, outcome.reports, {});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_LT(result->training_s, took_s);
+  EXPECT_LT(result->wait_ms, result->communication_ms);
+  EXPECT_GT(result->coverage, 0.9);
+  ASSERT_TRUE(result->straggler.has_value());
+  EXPECT_LT(result->straggler->excess_ms, result->step_ms_mean);
+  for (const experiments::LossPoint& point : result->loss_curve) EXPECT_LT(point.time_s, took_s);
+  const auto trace = experiments::TraceJson(job, outcome.reports);
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  const int pid = cell.victim == Victim::kWorker ? cell.rank : kMatrixWorkers;
+  int spans = 0;
+  const nlohmann::json events = nlohmann::json::parse(*trace)["traceEvents"];
+  for (const nlohmann::json& event : events) {
+    if (!event.contains("ts")) continue;
+    spans += event["pid"] == pid ? 1 : 0;
+    EXPECT_GE(event["ts"].get<double>(), -result->clock_error_ms * 1e3) << event;
+    EXPECT_LT(event["ts"].get<double>(), took_s * 1e6) << event;
+  }
+  EXPECT_GT(spans, 0) << "the victim is not in the trace";
 }
 
 class Failure : public testing::TestWithParam<FailureCase> {};
@@ -218,23 +291,33 @@ TEST_P(Failure, EndsOrGoesOnAndNamesTheCulprit) {
     ASSERT_TRUE(entered.ok()) << entered.status();
     control.emplace(*std::move(entered));
   }
+  if (NeedsOddHost(cell)) {
+    const std::string why = WhyNoOddHost();
+    if (!why.empty()) GTEST_SKIP() << "no odd host here: " << why;
+  }
   const SystemClock clock;
   Striker striker(cell, lab, clock);
   const absl::StatusOr<Outcome> outcome =
       RunJobWith(JobFor(cell), FolderOf(cell), [&](ClusterOptions& options) {
         if (lab != nullptr)
           options.sites = experiments::SitesInLab(*lab, proto::Comparison::dedicated);
+        if (NeedsOddHost(cell)) MakeHostOdd(cell, options);
         options.on_started = [&](const std::vector<int>& pids) { striker.OnStarted(pids); };
         options.on_progress = [&](const std::vector<MemberState>& members) {
           striker.OnProgress(members);
         };
       });
   ASSERT_TRUE(striker.struck()) << "the moment never came: " << outcome.status();
-  ExpectTheEnd(cell, outcome.status(), striker.SinceStrikeS());
+  const double took_s = striker.SinceStrikeS();
+  ExpectTheEnd(cell, outcome.status(), took_s);
   for (const int pid : striker.pids()) EXPECT_FALSE(IsRunning(pid));
   EXPECT_FALSE(
       std::filesystem::exists(absl::StrCat(testing::TempDir(), "/", FolderOf(cell), "/token")));
-  const bool known = cell.moment == Moment::kInAStep && cell.victim != Victim::kCompare;
+  if (cell.blow == Blow::kWrongClock && outcome.ok()) {
+    ExpectFiguresOfRightClocks(cell, *outcome, took_s);
+  }
+  const bool known = (cell.moment == Moment::kInAStep || cell.blow == Blow::kDataUnreadable) &&
+                     cell.victim != Victim::kCompare;
   // Who was cut off learns nothing of anyone; the others do.
   if (known && !GoesOn(cell) && !testing::Test::HasFailure()) ExpectSurvivorsSayWhy(cell);
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -236,7 +237,13 @@ TEST_F(Hosts, AJobRunsOnThemAndLeavesOnlyThePrograms) {
     EXPECT_EQ(result["network"]["kind"], "hosts");
     EXPECT_EQ(result["network"]["loopback"], false);
     EXPECT_EQ(result["network"]["probe"].size(), 3u);
-    EXPECT_GT(result["network"]["probe"][0]["send_bytes_per_s"], 0);
+    for (const nlohmann::json& host : result["network"]["probe"]) {
+      EXPECT_GT(host["send_bytes_per_s"], 0);
+      // They are one machine, so their clocks are one.
+      const double error_s = host["clock_error_s"];
+      EXPECT_GT(error_s, 0);
+      EXPECT_LE(std::abs(host["clock_offset_s"].get<double>()), error_s + 1e-3) << host;
+    }
     EXPECT_TRUE(result["parameters_equal"]);
   }
   const std::string run = directory_ + "/out/runs/001-ps_sync-mlp-r1/";
@@ -245,6 +252,10 @@ TEST_F(Hosts, AJobRunsOnThemAndLeavesOnlyThePrograms) {
   }
   EXPECT_THAT(os::ReadFile(run + "server-0.log").value_or(""), HasSubstr(Address(2)));
   EXPECT_GT(fs::file_size(run + "parameters-1.f32"), 0u);
+  for (const char* report : {"report.md", "report.html"}) {
+    EXPECT_THAT(os::ReadFile(absl::StrCat(directory_, "/out/", report)).value_or(""),
+                AllOf(HasSubstr("Time of day on the hosts"), HasSubstr("against the launcher")));
+  }
   EXPECT_THAT(os::ReadFile(directory_ + "/out/hosts.txt").value_or(""),
               AllOf(HasSubstr(absl::StrCat(Address(0), " -> ", Address(1))),
                     HasSubstr(absl::StrCat(Address(1), " -> ", Address(0)))));

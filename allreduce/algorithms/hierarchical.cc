@@ -16,6 +16,7 @@
 // Sent bytes may be borrowed: a contribution within the host is overwritten by the result alone,
 // which comes from the very rank that combined it; between hosts the ring's argument holds.
 #include <algorithm>
+#include <utility>
 
 #include "allreduce/algorithms/builders.h"
 
@@ -83,7 +84,7 @@ Schedule HierarchicalAllReduce(const Place& place, int64_t length) {
     AppendReduceScatter(ring, schedule);
     AppendAllGather(ring, schedule);
   } else {
-    schedule.resize(schedule.size() + 2 * (host_count - 1));
+    schedule.resize(1 + 2 * (hosts.size() - 1));
   }
   schedule.push_back(FromOwners(mates, local, pieces));
   return schedule;

@@ -18,6 +18,12 @@ void CopyUnlessSame(std::byte* into, const std::byte* from, int64_t bytes) {
   if (bytes > 0 && into != from) std::memcpy(into, from, static_cast<size_t>(bytes));
 }
 
+// What frames say; every kind has its own.
+Algorithm AlgorithmOf(Kind kind) {
+  if (kind == Kind::kBroadcast) return Algorithm::kTree;
+  return kind == Kind::kBarrier ? Algorithm::kDissemination : Algorithm::kDirect;
+}
+
 }  // namespace
 
 Region::Shape SharedMemoryGroup::ShapeOf(const Options& options) {
@@ -63,9 +69,16 @@ absl::StatusOr<std::unique_ptr<SharedMemoryGroup>> SharedMemoryGroup::Attach(
   return group;
 }
 
-absl::Status SharedMemoryGroup::Run(Frame frame, const std::byte* from, std::byte* into) {
+absl::Status SharedMemoryGroup::Run(const Frame& frame, const std::byte* from, std::byte* into) {
   RETURN_IF_ERROR(failure_);
-  absl::StatusOr<Call> call = Understand(std::move(frame), from, into);
+  frame_ = frame;
+  frame_.algorithm = AlgorithmOf(frame.kind);
+  frame_.sender = static_cast<uint32_t>(endpoint_.rank());
+  frame_.job = options_.job;
+  frame_.group = options_.group;
+  frame_.step = 0;
+  frame_.bytes = 0;
+  absl::StatusOr<Call> call = Understand(from, into);
   if (!call.ok()) {
     endpoint_.Abort(call.status());
     return failure_ = call.status();
@@ -78,9 +91,9 @@ absl::Status SharedMemoryGroup::Run(Frame frame, const std::byte* from, std::byt
   return failure_;
 }
 
-absl::StatusOr<SharedMemoryGroup::Call> SharedMemoryGroup::Understand(Frame frame,
-                                                                      const std::byte* from,
-                                                                      std::byte* into) const {
+absl::StatusOr<SharedMemoryGroup::Call> SharedMemoryGroup::Understand(const std::byte* from,
+                                                                      std::byte* into) {
+  const Frame& frame = frame_;
   const auto value_bytes = static_cast<int64_t>(BytesOf(frame.type));
   const auto wrong = [&](absl::string_view why) {
     return absl::InvalidArgumentError(
@@ -96,7 +109,7 @@ absl::StatusOr<SharedMemoryGroup::Call> SharedMemoryGroup::Understand(Frame fram
     return wrong(absl::StrCat("the values are not ", members(), " equal blocks"));
   }
   if (frame.kind == Kind::kBarrier && count != 0) return wrong("a barrier has no values");
-  Call call = {{}, from, into, value_bytes, count, count, 0};
+  Call call = {frame, from, into, value_bytes, count, count, 0};
   if (gathers) call.from_count = count / members();
   if (scatters) call.into_count = count / members();
   if (frame.kind == Kind::kBroadcast) {
@@ -104,12 +117,6 @@ absl::StatusOr<SharedMemoryGroup::Call> SharedMemoryGroup::Understand(Frame fram
     if (root == options_.ranks.end()) return wrong("its root is not on this host");
     call.root = static_cast<int>(root - options_.ranks.begin());
   }
-  call.frame = std::move(frame);
-  call.frame.sender = static_cast<uint32_t>(endpoint_.rank());
-  call.frame.job = options_.job;
-  call.frame.group = options_.group;
-  call.frame.step = 0;
-  call.frame.bytes = 0;
   return call;
 }
 

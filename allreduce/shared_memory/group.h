@@ -44,8 +44,9 @@ class SharedMemoryGroup {
     uint32_t group = 0;      // tells groups of one job apart
     Meeting::Options meeting;
     int64_t small_bytes_max = 8 << 10;
-    int64_t slot_bytes = 256 << 10;       // a multiple of 64
-    int64_t stream_bytes_min = 64 << 20;  // results in larger buffers are written past the caches
+    int64_t slot_bytes = 256 << 10;  // a multiple of 64
+    // Out of place, results in buffers of at least so many bytes are written past the caches.
+    int64_t stream_bytes_min = 16 << 20;
   };
   // One member creates the memory and gives its descriptor to the others, which attach. Neither
   // waits for anybody. `endpoint` tells of peers that are dead or have given up, `registry` where
@@ -58,17 +59,16 @@ class SharedMemoryGroup {
       const os::SharedBufferRegistry& registry, const Clock& clock);
   std::string descriptor() const { return region_.descriptor(); }
 
-  // One collective. `frame` says which (allreduce/frame.h; equal on all members but for sender,
-  // step and bytes, which are ours to fill); job and group are the options'. M = frame.count
-  // values, N members, block m is that of the m-th member; `from` and `into` are equal or disjoint
-  // unless stated.
+  // One collective. `frame` says which (allreduce/frame.h): kind, type, op, count, root, sequence
+  // and name, equal on all members; the rest is ours to fill. M = frame.count values, N members,
+  // block m is that of the m-th member; `from` and `into` are equal or disjoint unless stated.
   //   AllReduce      from: M values                   into: M values
   //   ReduceScatter  from: M values, N equal blocks   into: our block; may be its place in `from`
   //   AllGather      from: our block; may be its place in `into`
   //                                                   into: M values, N equal blocks
   //   Broadcast      from: M values, read at rank frame.root alone    into: M values
   //   Barrier        neither
-  absl::Status Run(Frame frame, const std::byte* from, std::byte* into);
+  absl::Status Run(const Frame& frame, const std::byte* from, std::byte* into);
 
   // How many collectives took each path.
   struct PathCounts {
@@ -81,7 +81,7 @@ class SharedMemoryGroup {
  private:
   // A collective's arguments, and what follows from them.
   struct Call {
-    Frame frame;
+    const Frame& frame;  // with all fields filled
     const std::byte* from;
     std::byte* into;
     int64_t value_bytes;
@@ -93,7 +93,7 @@ class SharedMemoryGroup {
                     const os::SharedBufferRegistry& registry, const Clock& clock);
   static Region::Shape ShapeOf(const Options& options);
 
-  absl::StatusOr<Call> Understand(Frame frame, const std::byte* from, std::byte* into) const;
+  absl::StatusOr<Call> Understand(const std::byte* from, std::byte* into);
   void Alone(const Call& call);
   absl::Status Together(const Call& call);
   bool Gives(const Call& call, int member) const;
@@ -127,6 +127,7 @@ class SharedMemoryGroup {
   const os::SharedBufferRegistry& registry_;
   Meeting meeting_;
   absl::Status failure_;  // OK until the first
+  Frame frame_;           // of the present collective
   PathCounts paths_;
   std::vector<std::vector<os::MappedPeerBuffer>> mapped_;  // by member
   std::vector<const std::byte*> froms_;                    // of the present collective, by member

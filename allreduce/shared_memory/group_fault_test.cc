@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -209,8 +210,6 @@ TEST(GroupFaultTest, ALocationOutsideItsBufferIsRefused) {
   absl::Status aborted;
   FakeEndpoint endpoint(
       0, 2, [] { return absl::OkStatus(); }, [&](const absl::Status& why) { aborted = why; });
-  FakeEndpoint other(
-      1, 2, [] { return absl::OkStatus(); }, [](const absl::Status&) {});
   const auto group = SharedMemoryGroup::Create(options, endpoint, registry, clock);
   ASSERT_TRUE(group.ok());
   const auto region = Region::Attach((*group)->descriptor(), {options.job, 0, 2, 256, 4096});
@@ -219,12 +218,19 @@ TEST(GroupFaultTest, ALocationOutsideItsBufferIsRefused) {
   const auto values = registry.Allocate("values", 4000);
   ASSERT_TRUE(values.ok());
   Frame frame = SumOf(1000, 1);
+  frame.algorithm = Algorithm::kDirect;
   frame.job = options.job;
-  Announcement& lie = region->announcement(1, 1);
-  lie.frame = EncodeFrame(frame);
+  frame.sender = 1;
+  Meeting::Options impatient = options.meeting;
+  impatient.silence_s = 0.1;
+  FakeEndpoint other(
+      1, 2, [] { return absl::OkStatus(); }, [](const absl::Status&) {});
+  Meeting liar(*region, options.ranks, impatient, other, clock);
+  Announcement& lie = liar.Begin();
   lie.from = lie.into = {registry.Find(*values, 4000)->buffer, 8};
-  region->cell(1).posts = 1;
+  std::thread thread([&] { static_cast<void>(liar.Announce(frame)); });
   const absl::Status status = (*group)->Run(SumOf(1000, 1), *values, *values);
+  thread.join();
   EXPECT_THAT(Text(status), HasSubstr("4000 bytes at 8 do not lie in its buffer of 4000"));
   EXPECT_EQ(aborted, status);
 }

@@ -118,9 +118,11 @@ void SharedMemoryGroup::FuseAllReduce(const Call& call) {
     froms_[member] += share.begin * call.value_bytes;
     intos_[member] += share.begin * call.value_bytes;
   }
-  const bool large = call.from_count * call.value_bytes >= options_.stream_bytes_min;
+  // In place the results' cache lines are here already, having been read.
+  bool stream = call.from_count * call.value_bytes >= options_.stream_bytes_min;
+  for (int member = 0; member < members(); ++member) stream &= intos_[member] != froms_[member];
   CombineInOrderIntoAll(call.frame.type, call.frame.op, intos_, froms_, share.length,
-                        large ? Stores::kStream : Stores::kCached);
+                        stream ? Stores::kStream : Stores::kCached);
 }
 
 void SharedMemoryGroup::FuseReduceScatter(const Call& call) {

@@ -21,13 +21,22 @@ namespace {
 
 constexpr int64_t kSliceNs = 50'000'000;
 
-// The frame but for its sender, which is all that may differ.
-constexpr size_t kSenderBegin = 12;
-constexpr size_t kSenderEnd = 16;
+// How long a frame may take to follow its digest.
+constexpr int64_t kFrameNs = 1'000'000'000;
 
-bool SameCollective(const FrameBytes& a, const FrameBytes& b) {
-  return std::memcmp(a.data(), b.data(), kSenderBegin) == 0 &&
-         std::memcmp(a.data() + kSenderEnd, b.data() + kSenderEnd, kFrameBytes - kSenderEnd) == 0;
+// Of a frame but for its sender, which is all that may differ: frames that differ in one of its
+// twelve words alone always have different digests, others but for one in 2^64.
+uint64_t DigestOf(FrameBytes bytes) {
+  constexpr size_t kSenderBegin = 12;
+  std::memset(bytes.data() + kSenderBegin, 0, sizeof(uint32_t));
+  uint64_t digest = 0;
+  for (size_t at = 0; at < kFrameBytes; at += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    digest = (digest ^ word) * 0x9e3779b97f4a7c15;
+    digest ^= digest >> 32;
+  }
+  return digest;
 }
 
 void Pause() {
@@ -54,12 +63,17 @@ Announcement& Meeting::Begin() { return region_.announcement(self_, ++index_); }
 
 absl::Status Meeting::Announce(const Frame& frame) {
   frame_ = &frame;
-  region_.announcement(self_, index_).frame = EncodeFrame(frame);
-  region_.cell(self_).announcements.store(index_, std::memory_order_release);
+  const FrameBytes bytes = EncodeFrame(frame);
+  digest_ = DigestOf(bytes);
+  region_.cell(self_).digests[index_ % 2].store(digest_, std::memory_order_relaxed);
   announcing_ = true;
   Post();
+  // The frame itself is for errors: nobody waits for it while all is well.
+  Announcement& ours = region_.announcement(self_, index_);
+  ours.frame = bytes;
+  ours.index.store(index_, std::memory_order_release);
   RETURN_IF_ERROR(AwaitAll());
-  RETURN_IF_ERROR(CompareFrames());
+  RETURN_IF_ERROR(Compare());
   announcing_ = false;
   return absl::OkStatus();
 }
@@ -119,7 +133,7 @@ void Meeting::SleepOn(int member) const {
 
 absl::Status Meeting::LookAround(int64_t waiting_since_ns) {
   // A mismatch first: it says more than a peer's end that follows from it.
-  if (announcing_) RETURN_IF_ERROR(CompareFrames());
+  if (announcing_) RETURN_IF_ERROR(Compare());
   RETURN_IF_ERROR(endpoint_.Wait({}, 0));
   const double waited_s = static_cast<double>(clock_.NowNs() - waiting_since_ns) * 1e-9;
   if (waited_s < options_.silence_s) return absl::OkStatus();
@@ -128,17 +142,26 @@ absl::Status Meeting::LookAround(int64_t waiting_since_ns) {
   return error;
 }
 
-absl::Status Meeting::CompareFrames() {
-  const FrameBytes& ours = region_.announcement(self_, index_).frame;
+absl::Status Meeting::Compare() {
   for (int member = 0; member < members(); ++member) {
     if (member == self_ || !HasCome(member)) continue;
-    const FrameBytes& theirs = region_.announcement(member, index_).frame;
-    if (SameCollective(ours, theirs)) continue;
-    const absl::Status error = MismatchError(ranks_[self_], ranks_[member], theirs, *frame_);
+    const auto& theirs = region_.cell(member).digests[index_ % 2];
+    if (theirs.load(std::memory_order_relaxed) == digest_) continue;
+    const absl::Status error = Mismatch(member);
     endpoint_.Abort(error);
     return error;
   }
   return absl::OkStatus();
+}
+
+absl::Status Meeting::Mismatch(int member) const {
+  const Announcement& theirs = region_.announcement(member, index_);
+  const int64_t since_ns = clock_.NowNs();
+  while (theirs.index.load(std::memory_order_acquire) != index_ &&
+         clock_.NowNs() - since_ns < kFrameNs) {
+    sched_yield();
+  }
+  return MismatchError(ranks_[self_], ranks_[member], theirs.frame, *frame_);
 }
 
 absl::Status Meeting::SilenceError() const {
@@ -154,9 +177,12 @@ absl::Status Meeting::SilenceError() const {
 }
 
 std::string Meeting::LastDoing(int member) const {
-  const Cell& cell = region_.cell(member);
-  if (cell.pid.load(std::memory_order_acquire) == 0) return "has not come yet";
-  const uint64_t index = cell.announcements.load(std::memory_order_acquire);
+  if (region_.cell(member).pid.load(std::memory_order_acquire) == 0) return "has not come yet";
+  uint64_t index = 0;
+  for (int k = 0; k < 2; ++k) {
+    const Announcement& announcement = region_.announcement(member, k);
+    index = std::max(index, announcement.index.load(std::memory_order_acquire));
+  }
   if (index == 0) return "has begun no collective";
   // It may be writing at this moment: the frame says whether it is one.
   const FrameBytes bytes = region_.announcement(member, index).frame;

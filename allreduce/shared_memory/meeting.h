@@ -51,7 +51,8 @@ class Meeting {
   bool HasCome(int member) const;
   void SleepOn(int member) const;
   absl::Status LookAround(int64_t waiting_since_ns);
-  absl::Status CompareFrames();  // of those who have come
+  absl::Status Compare();  // the announcements of those who have come
+  absl::Status Mismatch(int member) const;
   absl::Status SilenceError() const;
   std::string LastDoing(int member) const;
 
@@ -64,6 +65,7 @@ class Meeting {
   uint32_t posts_ = 0;
   uint64_t index_ = 0;
   const Frame* frame_ = nullptr;  // of the present collective
+  uint64_t digest_ = 0;           // of that frame
   bool announcing_ = false;
 };
 

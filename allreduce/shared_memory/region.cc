@@ -47,12 +47,13 @@ absl::StatusOr<Region> Region::Create(const Shape& shape) {
                    os::SharedBuffer::Create("crossover ranks of a host", layout.end));
   Region region(shape);
   region.own_ = std::move(buffer);
-  std::byte* const data = region.data();
+  region.PointInto(region.own_->data());
   for (uint32_t member = 0; member < shape.members; ++member) {
-    new (data + layout.cells + member * sizeof(Cell)) Cell();
+    new (region.cells_ + member) Cell();
+    for (int k = 0; k < 2; ++k) new (region.announcements_ + 2 * member + k) Announcement();
   }
   const Header header = {kMagic, shape};
-  std::memcpy(data, &header, sizeof(header));
+  std::memcpy(region.own_->data(), &header, sizeof(header));
   return region;
 }
 
@@ -69,8 +70,9 @@ absl::StatusOr<Region> Region::Attach(std::string_view descriptor, const Shape& 
   if (!mapped.ok()) return Annotate(mapped.status(), what);
   Region region(shape);
   region.mapped_ = *std::move(mapped);
+  region.PointInto(region.mapped_->data());
   Header header;
-  std::memcpy(&header, region.data(), sizeof(header));
+  std::memcpy(&header, region.mapped_->data(), sizeof(header));
   if (header.magic != kMagic || header.shape != shape) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, "made for another job, group, set of ranks or version (job ",
@@ -88,21 +90,12 @@ absl::Status Region::TakePlace(int member) const {
                    " is taken by process ", taken_by, ": two processes have the same rank"));
 }
 
-Cell& Region::cell(int member) const {
-  return reinterpret_cast<Cell*>(data() + Layout(shape_).cells)[member];
-}
-
-Announcement& Region::announcement(int member, uint64_t index) const {
-  return reinterpret_cast<Announcement*>(data() +
-                                         Layout(shape_).announcements)[member * 2 + index % 2];
-}
-
-std::byte* Region::small_values(int member, uint64_t index) const {
-  return data() + Layout(shape_).small + (member * 2 + index % 2) * shape_.small_bytes;
-}
-
-std::byte* Region::slot(int member, int64_t index) const {
-  return data() + Layout(shape_).slots + (member * kSlots + index % kSlots) * shape_.slot_bytes;
+void Region::PointInto(std::byte* data) {
+  const Layout layout(shape_);
+  cells_ = reinterpret_cast<Cell*>(data + layout.cells);
+  announcements_ = reinterpret_cast<Announcement*>(data + layout.announcements);
+  small_ = data + layout.small;
+  slots_ = data + layout.slots;
 }
 
 }  // namespace crossover::allreduce

@@ -18,14 +18,15 @@
 
 namespace crossover::allreduce {
 
-// Two cache lines, since processors fetch pairs of them.
+// Two cache lines, since processors fetch pairs of them. What one member writes and others read
+// costs a cache miss on both sides, so what every collective needs is in the first of them.
 struct alignas(128) Cell {
-  std::atomic<uint32_t> posts{0};     // counts what the member has told of; wraps
-  std::atomic<uint32_t> sleepers{0};  // who wait on `posts` in the kernel
-  std::atomic<uint64_t> announcements{0};
-  std::atomic<int64_t> pid{0};  // of the member; 0: it has not come yet
+  std::atomic<uint32_t> posts{0};      // counts what the member has told of; wraps
+  std::atomic<uint32_t> sleepers{0};   // who wait on `posts` in the kernel
+  std::atomic<uint64_t> digests[2]{};  // of the last two announcements' frames, by index % 2
+  std::atomic<int64_t> pid{0};         // of the member; 0: it has not come yet
 };
-static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Cell) == 128);
+static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(Cell) == 128);
 
 // Where a buffer of the announced collective lies.
 struct Location {
@@ -35,6 +36,8 @@ struct Location {
 
 struct alignas(64) Announcement {
   FrameBytes frame;
+  // Counts the member's announcements from 1, once the frame is there; 0: none.
+  std::atomic<uint64_t> index;
   Location from;  // both locations are of large collectives alone
   Location into;
 };
@@ -61,20 +64,30 @@ class Region {
   std::string descriptor() const { return os::ToString(address()); }
   const Shape& shape() const { return shape_; }
 
-  Cell& cell(int member) const;
+  Cell& cell(int member) const { return cells_[member]; }
   // Number `index` uses the place of index - 2.
-  Announcement& announcement(int member, uint64_t index) const;
-  std::byte* small_values(int member, uint64_t index) const;
-  std::byte* slot(int member, int64_t index) const;
+  Announcement& announcement(int member, uint64_t index) const {
+    return announcements_[member * 2 + index % 2];
+  }
+  std::byte* small_values(int member, uint64_t index) const {
+    return small_ + (member * 2 + index % 2) * shape_.small_bytes;
+  }
+  std::byte* slot(int member, int64_t index) const {
+    return slots_ + (member * kSlots + index % kSlots) * shape_.slot_bytes;
+  }
 
  private:
   explicit Region(const Shape& shape) : shape_(shape) {}
-  std::byte* data() const { return own_ ? own_->data() : mapped_->data(); }
+  void PointInto(std::byte* data);
   const os::SharedBufferAddress& address() const {
     return own_ ? own_->address() : mapped_->address();
   }
 
   Shape shape_;
+  Cell* cells_ = nullptr;
+  Announcement* announcements_ = nullptr;
+  std::byte* small_ = nullptr;
+  std::byte* slots_ = nullptr;
   std::optional<os::SharedBuffer> own_;  // the maker's
   std::optional<os::MappedPeerBuffer> mapped_;
 };

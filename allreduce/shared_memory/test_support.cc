@@ -87,9 +87,6 @@ std::vector<absl::Status> RunRanks(const SharedMemoryGroup::Options& options,
 Frame FrameOf(Kind kind, DataType type, ReduceOp op, int64_t count, uint64_t sequence) {
   Frame frame;
   frame.kind = kind;
-  frame.algorithm = kind == Kind::kBarrier     ? Algorithm::kDissemination
-                    : kind == Kind::kBroadcast ? Algorithm::kTree
-                                               : Algorithm::kDirect;
   frame.type = type;
   frame.op = op;
   frame.count = static_cast<uint64_t>(count);

@@ -6,19 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "experiments/format.h"
 
 namespace crossover::experiments {
 namespace {
 
 constexpr double kClockWarningS = 60;
-
-std::string SecondsText(double seconds) {
-  const double size = std::abs(seconds);
-  // Adding zero leaves no "-0.0".
-  if (size < 1) return absl::StrFormat("%.1f ms", std::round(seconds * 1e4) / 10 + 0.0);
-  return size < 120 ? absl::StrFormat("%.1f s", seconds)
-                    : absl::StrFormat("%.0f min", seconds / 60);
-}
 
 std::string RateText(double bytes_per_s) {
   return absl::StrFormat("%8.1f MB/s", bytes_per_s * 1e-6);
@@ -35,8 +28,8 @@ std::string HostsText(const HostsReport& report) {
     absl::StrAppend(&text, absl::StrFormat("  %-*s  ", name_width, host.name),
                     absl::StrJoin(host.processes, ", "), "; ", host.cores, " cores, ", host.kernel,
                     ", clock ", host.clock_offset_s < 0 ? "" : "+",
-                    SecondsText(host.clock_offset_s), " (within ", SecondsText(host.clock_error_s),
-                    ")\n    listens on ", host.choice, "\n");
+                    FormatSeconds(host.clock_offset_s), " (within ",
+                    FormatSeconds(host.clock_error_s), ")\n    listens on ", host.choice, "\n");
   }
   if (!report.pairs.empty()) {
     absl::StrAppend(&text, "  each pair by itself:                 round trip          rate\n");
@@ -64,7 +57,7 @@ std::vector<std::string> ClockWarnings(const HostsReport& report) {
   for (const HostFacts& host : report.hosts) {
     if (std::abs(host.clock_offset_s) - host.clock_error_s <= kClockWarningS) continue;
     warnings.push_back(absl::StrCat(
-        "the clock of ", host.name, " is ", SecondsText(std::abs(host.clock_offset_s)),
+        "the clock of ", host.name, " is ", FormatSeconds(std::abs(host.clock_offset_s)),
         host.clock_offset_s < 0 ? " behind" : " ahead of",
         " this machine's; measurements are aligned at the rendezvous and do not depend on it, "
         "dates in that host's own files do"));
@@ -85,6 +78,8 @@ Network NetworkOfHosts(const HostsReport& report) {
         network.loopback && (host.address.starts_with("127.") || host.address == "::1");
     ProbedNode node;
     node.name = host.name;
+    node.clock_offset_s = host.clock_offset_s;
+    node.clock_error_s = host.clock_error_s;
     if (!report.together_bytes_per_s.empty()) {
       node.send_bytes_per_s = report.together_bytes_per_s[i];
       node.receive_bytes_per_s = report.together_bytes_per_s[(i + hosts - 1) % hosts];

@@ -38,7 +38,7 @@ HostsReport TwoHosts() {
 TEST(HostReport, HasALineForEachHostAndEachDirection) {
   const std::string text = HostsText(TwoHosts());
   EXPECT_THAT(text, HasSubstr("10.0.0.1  worker 0, server 0; 4 cores, Linux 6.1, clock -2.0 ms "
-                              "(within 0.4 ms)\n    listens on 10.0.0.1 (eth0)"));
+                              "(within 400 us)\n    listens on 10.0.0.1 (eth0)"));
   EXPECT_THAT(text, HasSubstr("10.0.0.1 -> b              120 us     117.0 MB/s"));
   EXPECT_THAT(text, HasSubstr("b        -> 10.0.0.1       130 us      50.0 MB/s"));
   EXPECT_THAT(text, HasSubstr("110.0 MB/s"));
@@ -64,6 +64,9 @@ TEST(HostReport, ResultsHoldWhatAllHostsReachAtOnce) {
   EXPECT_EQ(network.probe[0].receive_bytes_per_s, 45e6);
   EXPECT_EQ(network.probe[0].rtt_us, 120);
   EXPECT_EQ(network.probe[1].rtt_us, 130);
+  EXPECT_EQ(network.probe[0].clock_offset_s, -0.002);
+  EXPECT_EQ(network.probe[0].clock_error_s, 0.0004);
+  EXPECT_EQ(network.probe[1].clock_offset_s, 3600);
 }
 
 TEST(HostReport, OneHostIsItsOwnLoopback) {

@@ -1,0 +1,30 @@
+#include "os/host_identity.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "core/fnv1a.h"
+#include "os/files.h"
+
+namespace crossover::os {
+
+std::optional<uint64_t> HostIdentity() {
+  const absl::StatusOr<std::string> boot = ReadFile("/proc/sys/kernel/random/boot_id");
+  struct stat pids {};
+  struct stat network {};
+  if (!boot.ok() || stat("/proc/self/ns/pid", &pids) != 0 ||
+      stat("/proc/self/ns/net", &network) != 0) {
+    return std::nullopt;
+  }
+  const std::string identity =
+      absl::StrCat(*boot, " ", pids.st_ino, " ", network.st_ino, " ", geteuid());
+  return Fnv1a(std::as_bytes(std::span(identity)));
+}
+
+}  // namespace crossover::os
