@@ -17,14 +17,15 @@ double MedianOver(const std::map<int64_t, Record>& rounds, Value value) {
 }
 
 bool Belongs(const Series& series, const Record& record) {
-  return std::tie(series.library, series.transport, series.algorithm, series.op, series.type,
-                  series.buffers, series.in_place, series.ranks, series.bytes) ==
-         std::tie(record.library, record.transport, record.algorithm, record.op, record.type,
-                  record.buffers, record.in_place, record.ranks, record.bytes);
+  return std::tie(series.library, series.network, series.transport, series.algorithm, series.op,
+                  series.type, series.buffers, series.in_place, series.ranks, series.bytes) ==
+         std::tie(record.library, record.network, record.transport, record.algorithm, record.op,
+                  record.type, record.buffers, record.in_place, record.ranks, record.bytes);
 }
 
 Series SeriesLike(const Record& record) {
   return {.library = record.library,
+          .network = record.network,
           .transport = record.transport,
           .algorithm = record.algorithm,
           .op = record.op,
@@ -58,8 +59,14 @@ std::optional<PairedRatio> RatioOf(const Series& ours, const Series& theirs, Val
 double Series::MedianTimeUs() const {
   return MedianOver(by_round, [](const Record& record) { return record.time_us; });
 }
-double Series::MedianBusbw() const {
-  return MedianOver(by_round, [](const Record& record) { return record.busbw_GBps; });
+double Series::Busbw() const {
+  if (library == kLimitLibrary) {  // whose bytes follow its rate
+    return MedianOver(by_round, [](const Record& record) { return record.busbw_GBps; });
+  }
+  Record record = by_round.begin()->second;
+  record.time_us = MedianTimeUs();
+  SetRates(record);
+  return record.busbw_GBps;
 }
 double Series::MedianCpuUs() const {
   return MedianOver(by_round, [](const Record& record) { return record.cpu_us; });
@@ -98,8 +105,9 @@ const Series* BestPeer(const std::vector<Series>& all, const Series& ours,
   for (const Series& series : all) {
     if (series.library == kOurLibrary || series.library == kLimitLibrary) continue;
     if (!library.empty() && series.library != library) continue;
-    if (std::tie(series.transport, series.op, series.type, series.ranks, series.bytes) !=
-        std::tie(ours.transport, ours.op, ours.type, ours.ranks, ours.bytes)) {
+    if (std::tie(series.network, series.transport, series.op, series.type, series.ranks,
+                 series.bytes) !=
+        std::tie(ours.network, ours.transport, ours.op, ours.type, ours.ranks, ours.bytes)) {
       continue;
     }
     if (best == nullptr || series.MedianTimeUs() < best->MedianTimeUs()) best = &series;

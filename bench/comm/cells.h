@@ -18,6 +18,7 @@ namespace crossover::bench {
 // A line of a table: everything but the round.
 struct Series {
   std::string library;
+  std::string network;
   std::string transport;
   std::string algorithm;
   std::string op;
@@ -29,7 +30,7 @@ struct Series {
   std::map<int64_t, Record> by_round;
 
   double MedianTimeUs() const;
-  double MedianBusbw() const;
+  double Busbw() const;  // GB/s, at the median time
   double MedianCpuUs() const;
   int64_t Wrong() const;
 };

@@ -89,7 +89,13 @@ absl::Status Member::Measure() {
     RETURN_IF_ERROR(aborted_);
     links_ = links.get();
   }
-  absl::Status status = links->Measure(options_.found);
+  // For whoever is told that this rank was lost: a step is a line of the results.
+  int64_t step = 0;
+  rendezvous_->SetStatus(step, "measure", 0, 0);
+  absl::Status status = links->Measure([&](const Record& record) {
+    rendezvous_->SetStatus(++step, "measure", 0, 0);
+    options_.found(record);
+  });
   const std::lock_guard lock(mutex_);
   links_ = nullptr;
   return status;

@@ -23,6 +23,7 @@ void Fields(Archive& archive, Record& record) {
   archive.Later("type", record.type);
   archive.Later("reduce", record.reduce);
   archive.Later("buffers", record.buffers);
+  archive.Later("network", record.network);
   archive.Later("in_place", record.in_place);
   archive.Later("round", record.round);
   archive.Later("time_us_min", record.time_us_min);

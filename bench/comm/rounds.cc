@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bench/comm/in_process.h"
 #include "bench/comm/limits.h"
 #include "bench/comm/local_ranks.h"
 #include "bench/comm/peers.h"
@@ -125,10 +126,10 @@ class Rounds {
 
  private:
   absl::Status PreparePeers() {
-    for (const TestPlan& plan : options_.plans) RETURN_IF_ERROR(CheckComparable(plan));
     const bool in_lab = !options_.network.empty() && options_.network != "loopback";
     ASSIGN_OR_RETURN(std::vector<PeerRun> wanted,
                      PeerRuns(options_.peers, PeerTransports(options_.plans, in_lab)));
+    for (const TestPlan& plan : options_.plans) RETURN_IF_ERROR(CheckComparable(plan));
     if (!PeerIsBuilt(options_.programs, "gloo") && !PeerIsBuilt(options_.programs, "openmpi")) {
       options_.say("building the peers' programs");
       std::string said;
@@ -154,6 +155,10 @@ class Rounds {
     options_.say(absl::StrCat("round ", round + 1, " of ", options_.rounds, ": crossover ",
                               NameOf(plan.transport), plan.shared_buffers ? " shared buffers" : "",
                               ", ", options_.ranks, " ranks"));
+    if (plan.transport == Transport::kInproc) {
+      return RunInProcess(
+          plan, options_.ranks, [this] { return WaitUnlessStopped(); }, clock_);
+    }
     LocalOptions local;
     local.plan = plan;
     local.ranks = options_.ranks;
@@ -178,8 +183,14 @@ class Rounds {
     return RunPeer(run, peer, signals_, clock_);
   }
 
+  absl::Status WaitUnlessStopped() {
+    signals_.Wait(0.1);
+    return signals_.ended_by() == 0 ? absl::OkStatus() : absl::CancelledError("told to stop");
+  }
+
   void Keep(Record record, int round) {
     record.round = round;
+    if (lab_) record.network = options_.network;
     if (options_.found) options_.found(record);
     records_.push_back(std::move(record));
   }

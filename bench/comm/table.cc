@@ -33,7 +33,8 @@ std::string Aligned(const std::string& title, const std::vector<Row>& rows) {
 }
 
 std::string NameOf(const Series& series) {
-  return absl::StrCat(series.library, " ", series.transport, " ", series.algorithm,
+  return absl::StrCat(series.network, series.network.empty() ? "" : ": ", series.library, " ",
+                      series.transport, " ", series.algorithm,
                       series.buffers == "shared" ? " shared buffers" : "");
 }
 
@@ -62,8 +63,9 @@ std::string LimitsTable(const std::vector<Series>& all) {
   std::vector<Row> rows = {{"limit", "ranks", "GB/s"}};
   for (const Series& series : all) {
     if (series.library != kLimitLibrary) continue;
-    rows.push_back({absl::StrCat(series.transport, " ", series.algorithm),
-                    absl::StrCat(series.ranks), Figure(series.MedianBusbw())});
+    rows.push_back({absl::StrCat(series.network, series.network.empty() ? "" : ": ",
+                                 series.transport, " ", series.algorithm),
+                    absl::StrCat(series.ranks), Figure(series.Busbw())});
   }
   return Aligned("What the machine and the link can do (raw; the slowest receiver)", rows);
 }
@@ -78,8 +80,8 @@ std::string SweepTable(const std::vector<Series>& all, bool latency) {
     rows.push_back({NameOf(series), series.op, series.type, absl::StrCat(series.ranks),
                     SizeText(series.bytes), series.in_place ? "in" : "out",
                     Figure(series.MedianTimeUs()), Figure(LeastUs(series)), Figure(MostUs(series)),
-                    Figure(factor > 0 ? series.MedianBusbw() / factor : 0),
-                    Figure(series.MedianBusbw()), Figure(series.MedianCpuUs()), SlowestRank(series),
+                    Figure(factor > 0 ? series.Busbw() / factor : 0), Figure(series.Busbw()),
+                    Figure(series.MedianCpuUs()), SlowestRank(series),
                     absl::StrCat(series.Wrong())});
   }
   return Aligned(latency ? "Latency (up to 64 KiB; rates in GB/s)" : "Bandwidth (rates in GB/s)",

@@ -23,28 +23,34 @@ struct Cell {
   std::string buffers = "private";
   int64_t ranks = 0;
   int64_t bytes = 0;
+  std::string network = "";
 };
 
 std::string TextOf(const Cell& cell) {
-  return absl::StrCat(cell.transport, cell.buffers == "shared" ? ", shared buffers" : "", ", ",
-                      cell.ranks, " ranks, ", SizeText(cell.bytes));
+  return absl::StrCat(cell.network, cell.network.empty() ? "" : ", ", cell.transport,
+                      cell.buffers == "shared" ? ", shared buffers" : "", ", ", cell.ranks,
+                      " ranks, ", SizeText(cell.bytes));
 }
 
 const Series* OurSeries(const std::vector<Series>& all, const Cell& cell) {
   for (const Series& series : all) {
     if (series.library == "crossover" && series.op == "all_reduce" &&
-        std::tie(series.transport, series.buffers, series.ranks, series.bytes) ==
-            std::tie(cell.transport, cell.buffers, cell.ranks, cell.bytes)) {
+        std::tie(series.network, series.transport, series.buffers, series.ranks, series.bytes) ==
+            std::tie(cell.network, cell.transport, cell.buffers, cell.ranks, cell.bytes)) {
       return &series;
     }
   }
   return nullptr;
 }
 
-// The series of a limit, by name and ranks (0: any).
-const Series* LimitSeries(const std::vector<Series>& all, const std::string& algorithm) {
+// The series of a limit, by name, on the cell's network.
+const Series* LimitSeries(const std::vector<Series>& all, const Cell& cell,
+                          const std::string& algorithm) {
   for (const Series& series : all) {
-    if (series.library == kLimitLibrary && series.algorithm == algorithm) return &series;
+    if (series.library == kLimitLibrary && series.algorithm == algorithm &&
+        series.network == cell.network) {
+      return &series;
+    }
   }
   return nullptr;
 }
@@ -98,7 +104,7 @@ std::vector<Cell> CellsOf(const std::string& transport, const std::string& buffe
                           const std::vector<int64_t>& ranks, const std::vector<int64_t>& sizes) {
   std::vector<Cell> cells;
   for (const int64_t count : ranks) {
-    for (const int64_t size : sizes) cells.push_back({transport, buffers, count, size});
+    for (const int64_t size : sizes) cells.push_back({transport, buffers, count, size, ""});
   }
   return cells;
 }
@@ -113,11 +119,11 @@ std::vector<Verdict> EachAtLeast(const std::vector<Series>& all, const std::vect
 // Our busbw over the rate of one memcpy thread, by round.
 Verdict AgainstMemcpy(const std::vector<Series>& all, const Cell& cell) {
   const Series* ours = OurSeries(all, cell);
-  const Series* copies = LimitSeries(all, kMemcpy);
+  const Series* copies = LimitSeries(all, cell, kMemcpy);
   if (ours == nullptr || copies == nullptr) return NotMeasured(cell);
-  const double ratio = ours->MedianBusbw() / copies->MedianBusbw();
+  const double ratio = ours->Busbw() / copies->Busbw();
   return {TextOf(cell), ratio >= 1,
-          absl::StrCat(Figure(ratio), " of a memcpy thread's ", Figure(copies->MedianBusbw()),
+          absl::StrCat(Figure(ratio), " of a memcpy thread's ", Figure(copies->Busbw()),
                        " GB/s (medians); to reach: 1")};
 }
 
@@ -139,7 +145,7 @@ Target SharedBandwidth() {
           [sizes](const std::vector<Series>& all) {
             std::vector<Verdict> verdicts =
                 EachAtLeast(all, CellsOf("shared_memory", "shared", {2, 4}, sizes), 4);
-            verdicts.push_back(AgainstMemcpy(all, {"shared_memory", "shared", 2, 100 * kMiB}));
+            verdicts.push_back(AgainstMemcpy(all, {"shared_memory", "shared", 2, 100 * kMiB, ""}));
             return verdicts;
           }};
 }
@@ -181,11 +187,11 @@ Target SharedLatency() {
 // busbw over the rate that the lab's probe found with all nodes at once.
 Verdict OfTheProbe(const std::vector<Series>& all, const Cell& cell, double share) {
   const Series* ours = OurSeries(all, cell);
-  const Series* probe = LimitSeries(all, kLabProbe);
+  const Series* probe = LimitSeries(all, cell, kLabProbe);
   if (ours == nullptr || probe == nullptr) return NotMeasured(cell);
-  const double found = ours->MedianBusbw() / probe->MedianBusbw();
+  const double found = ours->Busbw() / probe->Busbw();
   return {TextOf(cell), found >= share,
-          absl::StrCat(Figure(100 * found), "% of the probed ", Figure(probe->MedianBusbw()),
+          absl::StrCat(Figure(100 * found), "% of the probed ", Figure(probe->Busbw()),
                        " GB/s; to reach: ", Figure(100 * share), "%")};
 }
 
@@ -196,16 +202,17 @@ Target LabBandwidth(const std::string& name, const std::string& network, double 
           absl::StrCat("lab ", network, ", N=4, 64 MiB: ", Figure(100 * share),
                        "% of the all-nodes rate probed in the run"),
           {run},
-          [share](const std::vector<Series>& all) {
-            return std::vector<Verdict>{OfTheProbe(all, {"tcp", "private", 4, 64 * kMiB}, share)};
+          [share, network](const std::vector<Series>& all) {
+            const Cell cell = {"tcp", "private", 4, 64 * kMiB, network};
+            return std::vector<Verdict>{OfTheProbe(all, cell, share)};
           }};
 }
 
 Target LabLatency() {
-  const Cell cell = {"tcp", "private", 4, 4 * kKiB};
+  const Cell cell = {"tcp", "private", 4, 4 * kKiB, "1gbit,0.5ms"};
   return {"lab_latency",
           "lab 1 Gbit/s with 0.5 ms, N=4, 4 KiB: 1.2 ms",
-          {{{PlanOf(Transport::kTcp, false, {4 * kKiB})}, 4, "1gbit,0.5ms", "true"}},
+          {{{PlanOf(Transport::kTcp, false, {4 * kKiB})}, 4, cell.network, "true"}},
           [cell](const std::vector<Series>& all) {
             const Series* ours = OurSeries(all, cell);
             if (ours == nullptr) return std::vector<Verdict>{NotMeasured(cell)};

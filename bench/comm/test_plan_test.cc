@@ -1,0 +1,76 @@
+#include "bench/comm/test_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace crossover::bench {
+namespace {
+
+using testing::HasSubstr;
+
+absl::StatusOr<TestPlan> PlanOf(const std::vector<std::string>& words) {
+  PlanFlags values;
+  FlagSet flags("test", "");
+  AddPlanFlags(values, flags);
+  std::vector<const char*> argv = {"test"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  const auto parsed = flags.Parse(static_cast<int>(argv.size()), argv.data());
+  if (!parsed.ok()) return parsed.status();
+  return ReadPlan(values);
+}
+
+TEST(TestPlan, FlagsAreReadBack) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {},
+           {"--op=reduce_scatter", "--type=bf16", "--reduce=max", "--sizes=4K:1M:x4"},
+           {"--op=barrier"},
+           {"--transport=shared_memory", "--buffers=shared", "--in_place=in"},
+           {"--algorithm=halving_doubling", "--iterations=3", "--budget_s=1.5", "--limits=false"},
+           {"--congestion_control=", "--deadline_s=2.5", "--warmup=7", "--in_place=out"}}) {
+    const auto plan = PlanOf(words);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    const auto again = PlanOf(FlagsOf(*plan));
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(FlagsOf(*again), FlagsOf(*plan));
+    EXPECT_EQ(FingerprintOf(*again, 2), FingerprintOf(*plan, 2));
+    EXPECT_NE(FingerprintOf(*again, 3), FingerprintOf(*plan, 2));
+  }
+}
+
+TEST(TestPlan, ErrorsNameTheFlagAndWhatIsAllowed) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--op=sum", "--op=sum: not known; allowed: all_reduce, reduce_scatter"},
+      {"--type=fp8", "allowed: fp32, fp16, bf16, fp64, int32, int64"},
+      {"--reduce=product", "allowed: sum, average, min, max"},
+      {"--sizes=4Q", "--sizes: '4Q' is no size"},
+      {"--algorithm=zig", "auto (of --op=all_reduce)"},
+      {"--transport=rdma", "allowed: auto, tcp, shared_memory"},
+      {"--buffers=some", "allowed: private, shared"},
+      {"--in_place=yes", "allowed: both, in, out"}};
+  for (const auto& [flag, expected] : cases) {
+    const auto plan = PlanOf({flag});
+    ASSERT_FALSE(plan.ok()) << flag;
+    EXPECT_THAT(std::string(plan.status().message()), HasSubstr(expected));
+  }
+}
+
+TEST(TestPlan, SmallCallsAreTimedInBatches) {
+  TestPlan plan;
+  plan.budget_s = 0.5;
+  const Repetitions small = PlanRepetitions(plan, 10e-6);
+  EXPECT_EQ(small.batch, 2000);  // 20 ms
+  EXPECT_EQ(small.count, 25);
+  const Repetitions large = PlanRepetitions(plan, 0.1);
+  EXPECT_EQ(large.batch, 1);
+  EXPECT_EQ(large.count, 5);
+  EXPECT_EQ(PlanRepetitions(plan, 2).count, 3);
+  plan.iterations = 7;
+  EXPECT_EQ(PlanRepetitions(plan, 0.1).count, 7);
+  EXPECT_EQ(PlanRepetitions(plan, 0).batch, 20'000);
+}
+
+}  // namespace
+}  // namespace crossover::bench
