@@ -48,8 +48,9 @@ absl::StatusOr<int64_t> Communicator::Start(const Request& request) {
                                         static_cast<std::byte*>(request.output)));
     return started_++;
   }
-  const Algorithm algorithm =
-      request.algorithm ? *request.algorithm : options_.choose(request.kind, bytes);
+  const Algorithm algorithm = request.algorithm
+                                  ? *request.algorithm
+                                  : options_.choose(request.kind, PlaceOf(request), bytes);
   const int64_t number = engine_.Start(MakeOperation(request, algorithm));
   ++through_engine_;
   ++started_;
@@ -89,6 +90,13 @@ absl::Status Communicator::Check(const Request& request) const {
   return absl::OkStatus();
 }
 
+Place Communicator::PlaceOf(const Request& request) const {
+  return {.rank = rank(),
+          .world_size = world_size(),
+          .root = request.root,
+          .host_of = options_.host_of};
+}
+
 Frame Communicator::FrameOf(const Request& request, Algorithm algorithm) const {
   Frame frame;
   frame.kind = request.kind;
@@ -109,12 +117,7 @@ Operation Communicator::MakeOperation(const Request& request, Algorithm algorith
   const int64_t length = HasBlocks(request.kind) ? request.count * world_size() : request.count;
   Operation operation;
   operation.frame = FrameOf(request, algorithm);
-  operation.schedule = MakeSchedule(request.kind, algorithm,
-                                    {.rank = rank(),
-                                     .world_size = world_size(),
-                                     .root = request.root,
-                                     .host_of = options_.host_of},
-                                    length);
+  operation.schedule = MakeSchedule(request.kind, algorithm, PlaceOf(request), length);
   operation.buffer = WorkingBuffer(request);
   operation.contributions = world_size();
   const int64_t segment_bytes = length * static_cast<int64_t>(BytesOf(request.type)) / world_size();

@@ -39,8 +39,9 @@ class Communicator {
     Engine::Options engine;
     // By rank, for hierarchical; empty: every rank on a host of its own.
     std::vector<int> host_of;
-    // The algorithm for a kind and the bytes of its working buffer; the same on every rank.
-    std::function<Algorithm(Kind kind, int64_t bytes)> choose;
+    // The algorithm for a kind and the bytes of its working buffer; the same on every rank,
+    // whatever `place.rank` is.
+    std::function<Algorithm(Kind kind, const Place& place, int64_t bytes)> choose;
     // Transfers of this length and longer are sent by reference where the endpoint can.
     int64_t borrow_bytes_min = 64 << 10;
   };
@@ -105,6 +106,7 @@ class Communicator {
   };
 
   absl::Status Check(const Request& request) const;
+  Place PlaceOf(const Request& request) const;
   Frame FrameOf(const Request& request, Algorithm algorithm) const;
   std::byte* WorkingBuffer(const Request& request);
   Operation MakeOperation(const Request& request, Algorithm algorithm);

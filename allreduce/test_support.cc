@@ -97,7 +97,7 @@ std::vector<absl::Status> RunRanks(Endpoints& endpoints,
 Communicator::Options TestOptions(Algorithm algorithm) {
   Communicator::Options options;
   options.engine.silence_s = 60;
-  options.choose = [algorithm](Kind kind, int64_t) {
+  options.choose = [algorithm](Kind kind, const Place&, int64_t) {
     const std::vector<Algorithm> known = AlgorithmsOf(kind);
     const bool has = std::find(known.begin(), known.end(), algorithm) != known.end();
     return has ? algorithm : known.front();

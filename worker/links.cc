@@ -4,8 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "allreduce/choice.h"
+#include "allreduce/host_sharing.h"
 #include "core/job.h"
 #include "core/status.h"
+#include "os/host_identity.h"
 
 namespace crossover::worker {
 namespace {
@@ -16,23 +20,49 @@ std::vector<std::string> Addresses(const std::vector<net::RosterMember>& members
   return addresses;
 }
 
+using allreduce::Algorithm;
+using allreduce::Kind;
+
+Algorithm AllReduceOf(const proto::Job& job, const allreduce::Place& place, int64_t bytes) {
+  // Deterministic mode sums at the owner, in rank order.
+  if (job.deterministic()) return Algorithm::kDirect;
+  switch (job.allreduce().algorithm()) {
+    case proto::AllReduce::ring:
+      return Algorithm::kRing;
+    case proto::AllReduce::direct:
+      return Algorithm::kDirect;
+    case proto::AllReduce::halving_doubling:
+      return Algorithm::kHalvingDoubling;
+    case proto::AllReduce::recursive_doubling:
+      return Algorithm::kRecursiveDoubling;
+    case proto::AllReduce::tree:
+      return Algorithm::kTree;
+    case proto::AllReduce::hierarchical:
+      return Algorithm::kHierarchical;
+    case proto::AllReduce::automatic:
+      break;
+  }
+  return allreduce::Choose(Kind::kAllReduce, bytes, place, allreduce::DefaultFitOfTcp());
+}
+
 allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job, uint64_t fingerprint) {
   allreduce::Communicator::Options options;
   options.job = fingerprint;
   options.engine.silence_s = job.deadlines().step_s();
   options.engine.chunk_bytes = job.allreduce().chunk_bytes();
-  // Deterministic mode sums at the owner, in rank order.
-  const bool direct =
-      job.deterministic() || job.allreduce().algorithm() == proto::AllReduce::direct;
-  options.choose = [direct](allreduce::Kind kind, int64_t) {
-    if (kind == allreduce::Kind::kBroadcast) return allreduce::Algorithm::kChain;
-    if (kind == allreduce::Kind::kBarrier) return allreduce::Algorithm::kDissemination;
-    return direct ? allreduce::Algorithm::kDirect : allreduce::Algorithm::kRing;
+  options.engine.yield = true;  // the backward pass wants the core
+  options.choose = [job](Kind kind, const allreduce::Place& place, int64_t bytes) {
+    if (kind == Kind::kAllReduce) return AllReduceOf(job, place, bytes);
+    return allreduce::Choose(kind, bytes, place, allreduce::DefaultFitOfTcp());
   };
   return options;
 }
 
 }  // namespace
+
+bool SharesMemory(const proto::Job& job) {
+  return UsesCollectives(job) && job.allreduce().transport() != proto::Transport::tcp;
+}
 
 absl::StatusOr<std::unique_ptr<Links>> Links::Open(Options options, Timeline& timeline) {
   std::unique_ptr<Links> links(new Links());
@@ -48,6 +78,8 @@ absl::StatusOr<std::unique_ptr<Links>> Links::Open(Options options, Timeline& ti
     links->communicator_ = std::make_unique<allreduce::Communicator>(
         *links->endpoint_, CommunicatorOptions(job, options.identity.job_fingerprint),
         timeline.clock());
+    links->transport_ = "tcp";
+    RETURN_IF_ERROR(links->ShareMemory(job, options.shared_buffers, timeline.clock()));
   }
   if (UsesServers(job)) {
     ps::Client::Options client;
@@ -61,6 +93,30 @@ absl::StatusOr<std::unique_ptr<Links>> Links::Open(Options options, Timeline& ti
     ASSIGN_OR_RETURN(links->servers_, ps::Client::Connect(client, options.buckets, timeline));
   }
   return links;
+}
+
+absl::Status Links::ShareMemory(const proto::Job& job, const os::SharedBufferRegistry& buffers,
+                                const Clock& clock) {
+  const bool hosts_matter = job.allreduce().algorithm() == proto::AllReduce::hierarchical ||
+                            job.allreduce().algorithm() == proto::AllReduce::automatic;
+  if (!SharesMemory(job) && !hosts_matter) return absl::OkStatus();
+  allreduce::SharedMemoryGroup::Options options;
+  options.meeting.silence_s = job.deadlines().step_s();
+  options.meeting.yield = true;
+  ASSIGN_OR_RETURN(
+      allreduce::HostSharing sharing,
+      allreduce::ShareHost(*communicator_, os::HostIdentity(), options, buffers, clock));
+  communicator_->SetHosts(sharing.host_of);
+  if (!SharesMemory(job)) return absl::OkStatus();
+  transport_ = absl::StrCat(sharing.group != nullptr ? "shared memory: " : "tcp: ", sharing.reason);
+  if (sharing.group == nullptr && job.allreduce().transport() == proto::Transport::shared_memory) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("allreduce.transport is shared_memory, but ", sharing.reason,
+                     "; fix: --allreduce.transport=automatic, or tcp"));
+  }
+  shared_memory_ = std::move(sharing.group);
+  if (shared_memory_ != nullptr) communicator_->UseSharedMemory(*shared_memory_);
+  return absl::OkStatus();
 }
 
 void Links::Abort(const absl::Status& why) {

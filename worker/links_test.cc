@@ -36,6 +36,7 @@ class LinksTest : public testing::Test {
                         .roster = roster_,
                         .listener = std::move(world_.listeners[rank]),
                         .buckets = buckets_,
+                        .shared_buffers = shared_buffers_,
                         .total_steps = 10,
                         .cancelled = std::move(cancelled)},
                        timelines_[rank]);
@@ -53,6 +54,7 @@ class LinksTest : public testing::Test {
   net::TestWorld world_{3};
   net::Roster roster_;
   const std::array<net::Identity, 2> identities_ = {net::TestIdentity(0), net::TestIdentity(1)};
+  const os::SharedBufferRegistry shared_buffers_;
   const BucketPlan buckets_ = MakeBucketPlan(FlatLayout(), 4, 4);
   SystemClock clock_;
   std::array<Timeline, 2> timelines_ = {Timeline(clock_), Timeline(clock_)};
@@ -85,7 +87,8 @@ TEST_F(LinksTest, AbortEndsACollectiveThatWaitsForAPeer) {
   absl::Status status;
   std::thread waits([&] {
     std::vector<float> values(1000);
-    status = links[0]->communicator()->AllReduceSum(values, "gradients");  // worker 1 never joins in
+    status =
+        links[0]->communicator()->AllReduceSum(values, "gradients");  // worker 1 never joins in
   });
   links[0]->Abort(absl::UnavailableError("worker 1 was lost in step 7"));
   waits.join();

@@ -151,7 +151,8 @@ absl::Status Worker::Train() {
   ASSIGN_OR_RETURN(const TrainTest data, DataOf(job));
   ASSIGN_OR_RETURN(const StepPlan plan, MakeStepPlan(job, data.train.size()));
   ASSIGN_OR_RETURN(const std::unique_ptr<Model> model,
-                   MakeModel(job, data.train.shape, options_.rank, clock_));
+                   MakeModel(job, data.train.shape, options_.rank, clock_,
+                             SharesMemory(job) ? &shared_buffers_ : nullptr));
   const BucketSizes sizes = ScaledBucketSizes(job);
   const BucketPlan buckets = MakeBucketPlan(model->layout(), sizes.first_bytes, sizes.bytes);
   RETURN_IF_ERROR(aborted());
@@ -164,9 +165,11 @@ absl::Status Worker::Train() {
                                 .roster = rendezvous_->roster(),
                                 .listener = std::move(listener_),
                                 .buckets = buckets,
+                                .shared_buffers = shared_buffers_,
                                 .total_steps = plan.total_steps,
                                 .cancelled = [this] { return aborted(); }},
                                timeline_));
+  if (!links->transport().empty()) options_.log("collectives through " + links->transport());
   {
     std::lock_guard lock(mutex_);
     RETURN_IF_ERROR(aborted_);

@@ -15,6 +15,7 @@
 #include "net/rendezvous_client.h"
 #include "net/rendezvous_server.h"
 #include "net/wire_bytes.h"
+#include "os/shared_memory.h"
 #include "proto/job.pb.h"
 #include "worker/links.h"
 #include "worker/trainer.h"
@@ -83,6 +84,7 @@ class Worker {
   Clock& clock_;
   net::Identity identity_;
   Timeline timeline_;
+  os::SharedBufferRegistry shared_buffers_;
   std::unique_ptr<net::TcpListener> listener_;
   std::unique_ptr<net::RendezvousServer> hosted_rendezvous_;
   Watchdog watchdog_;

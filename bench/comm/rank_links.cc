@@ -141,7 +141,9 @@ void RankLinks::SetUpCommunicator(std::unique_ptr<net::Endpoint> endpoint, uint6
   options.job = job;
   options.engine.silence_s = plan_.deadline_s;
   options.engine.yield = yield;
-  options.choose = ChooseAlgorithm;
+  options.choose = [](Kind kind, const allreduce::Place&, int64_t bytes) {
+    return ChooseAlgorithm(kind, bytes);
+  };
   communicator_ = std::make_unique<allreduce::Communicator>(*measured_endpoint_, options, clock_);
 }
 

@@ -35,7 +35,7 @@ int64_t CallsPerStep(const proto::Job& job) {
 
 class EmulatedModel final : public Model {
  public:
-  EmulatedModel(const proto::Job& job, int rank, Clock& clock)
+  EmulatedModel(const proto::Job& job, int rank, Clock& clock, os::SharedBufferRegistry* shared)
       : clock_(clock),
         rank_(rank),
         calls_per_step_(CallsPerStep(job)),
@@ -43,8 +43,8 @@ class EmulatedModel final : public Model {
         layout_(EmulatedLayout(layers_)),
         pattern_(MakePattern(job.seed())),
         straggler_(job),
-        parameters_(MakeZeros(layout_.length)),
-        gradients_(MakeZeros(layout_.length)) {
+        parameters_(MakeZeros(layout_.length, shared)),
+        gradients_(MakeZeros(layout_.length, shared)) {
     AddPattern(parameters_.get(), layout_.length, 1);
   }
 
@@ -112,13 +112,14 @@ class EmulatedModel final : public Model {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Model>> MakeEmulatedModel(const proto::Job& job, int rank,
-                                                         Clock& clock) {
+                                                         Clock& clock,
+                                                         os::SharedBufferRegistry* shared) {
   if (job.emulated().layers().empty()) {
     return absl::InvalidArgumentError(
         "emulated.layers is empty; allowed: at least one layer; fix: name a profile, "
         "--emulated.profile=resnet50");
   }
-  return std::make_unique<EmulatedModel>(job, rank, clock);
+  return std::make_unique<EmulatedModel>(job, rank, clock, shared);
 }
 
 }  // namespace crossover::worker

@@ -24,10 +24,11 @@
 
 namespace crossover::worker {
 
-// `clock` outlives the model. Refuses a job without layers. Batches may hold any samples: their
-// number is not looked at.
+// `clock` and `shared` (MakeModel) outlive the model. Refuses a job without layers. Batches may
+// hold any samples: their number is not looked at.
 absl::StatusOr<std::unique_ptr<Model>> MakeEmulatedModel(const proto::Job& job, int rank,
-                                                         Clock& clock);
+                                                         Clock& clock,
+                                                         os::SharedBufferRegistry* shared);
 
 }  // namespace crossover::worker
 

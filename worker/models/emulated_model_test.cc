@@ -55,7 +55,7 @@ class EmulatedModelTest : public testing::Test {
   using Ready = std::vector<std::pair<int, int64_t>>;  // parameter, ms since the call
 
   std::unique_ptr<Model> Make(const proto::Job& job, int rank = 0) {
-    auto model = MakeEmulatedModel(job, rank, clock_);
+    auto model = MakeEmulatedModel(job, rank, clock_, nullptr);
     EXPECT_TRUE(model.ok()) << model.status();
     return std::move(model).value();
   }
@@ -120,7 +120,7 @@ TEST_F(EmulatedModelTest, LateWakeUpsAndWorkDoNotAddUp) {
   LazyClock clock;
   proto::Job job = TwoLayers();
   for (int i = 0; i < 100; ++i) *job.mutable_emulated()->add_layers() = job.emulated().layers(2);
-  const auto model = *MakeEmulatedModel(job, 0, clock);
+  const auto model = *MakeEmulatedModel(job, 0, clock, nullptr);
   const int64_t start_ns = clock.NowNs();
   model->ForwardBackward(SomeBatch(), 1, {});
   const int64_t profile_ns = (6 + 60 + 100 * 33) * kMs;
@@ -194,7 +194,7 @@ TEST_F(EmulatedModelTest, LearnsNothing) {
 TEST_F(EmulatedModelTest, AJobWithoutLayersIsRefused) {
   proto::Job job;
   job.set_model(proto::Model::emulated);
-  EXPECT_THAT(std::string(MakeEmulatedModel(job, 0, clock_).status().message()),
+  EXPECT_THAT(std::string(MakeEmulatedModel(job, 0, clock_, nullptr).status().message()),
               HasSubstr("--emulated.profile=resnet50"));
 }
 

@@ -32,7 +32,8 @@ torch::Tensor LabelsTensor(const Batch& batch) {
 
 class FlatModel final : public Model {
  public:
-  FlatModel(std::shared_ptr<Classifier> classifier, const DataShape& shape)
+  FlatModel(std::shared_ptr<Classifier> classifier, const DataShape& shape,
+            os::SharedBufferRegistry* shared)
       : classifier_(std::move(classifier)), shape_(shape) {
     auto named = classifier_->named_parameters().items();
     std::reverse(named.begin(), named.end());
@@ -40,8 +41,8 @@ class FlatModel final : public Model {
       AppendParameter(layout_, item.key(), item.value().sizes().vec());
       tensors_.push_back(item.value());
     }
-    parameters_ = MakeZeros(layout_.length);
-    gradients_ = MakeZeros(layout_.length);
+    parameters_ = MakeZeros(layout_.length, shared);
+    gradients_ = MakeZeros(layout_.length, shared);
     for (size_t i = 0; i < tensors_.size(); ++i) Flatten(static_cast<int>(i));
   }
   // Hooks inside LibTorch's graph point to this object.
@@ -161,9 +162,9 @@ class FlatModel final : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> MakeFlatModel(std::shared_ptr<Classifier> classifier,
-                                     const DataShape& shape) {
-  return std::make_unique<FlatModel>(std::move(classifier), shape);
+std::unique_ptr<Model> MakeFlatModel(std::shared_ptr<Classifier> classifier, const DataShape& shape,
+                                     os::SharedBufferRegistry* shared) {
+  return std::make_unique<FlatModel>(std::move(classifier), shape, shared);
 }
 
 }  // namespace crossover::worker

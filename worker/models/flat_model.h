@@ -20,8 +20,8 @@ class Classifier : public torch::nn::Module {
   virtual torch::Tensor forward(const torch::Tensor& images) = 0;
 };
 
-std::unique_ptr<Model> MakeFlatModel(std::shared_ptr<Classifier> classifier,
-                                     const DataShape& shape);
+std::unique_ptr<Model> MakeFlatModel(std::shared_ptr<Classifier> classifier, const DataShape& shape,
+                                     os::SharedBufferRegistry* shared);
 
 }  // namespace crossover::worker
 

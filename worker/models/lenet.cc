@@ -33,13 +33,14 @@ class Lenet final : public Classifier {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Model>> MakeLenet(const DataShape& shape) {
+absl::StatusOr<std::unique_ptr<Model>> MakeLenet(const DataShape& shape,
+                                                 os::SharedBufferRegistry* shared) {
   if (shape.height != shape.width || (shape.height != 28 && shape.height != 32)) {
     return absl::InvalidArgumentError(
         absl::StrCat("model: lenet takes images of 28x28 or 32x32; the data's are ", shape.height,
                      "x", shape.width, "; model mlp takes any"));
   }
-  return MakeFlatModel(std::make_shared<Lenet>(shape), shape);
+  return MakeFlatModel(std::make_shared<Lenet>(shape), shape, shared);
 }
 
 }  // namespace crossover::worker

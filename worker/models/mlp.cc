@@ -23,8 +23,9 @@ class Mlp final : public Classifier {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Model>> MakeMlp(const DataShape& shape) {
-  return MakeFlatModel(std::make_shared<Mlp>(shape), shape);
+absl::StatusOr<std::unique_ptr<Model>> MakeMlp(const DataShape& shape,
+                                               os::SharedBufferRegistry* shared) {
+  return MakeFlatModel(std::make_shared<Mlp>(shape), shape, shared);
 }
 
 }  // namespace crossover::worker

@@ -19,6 +19,7 @@
 #include "core/clock.h"
 #include "core/device_span.h"
 #include "core/flat_layout.h"
+#include "os/shared_memory.h"
 #include "proto/job.pb.h"
 #include "worker/data/batch.h"
 #include "worker/data/dataset.h"
@@ -54,9 +55,11 @@ class Model {
 
 // Builds the job's model for the data's shape, its initial parameters drawn from
 // the job's seed. Threads of the arithmetic library: one. An emulated model waits on `clock`,
-// which outlives it, as the worker of this rank would compute.
+// which outlives it, as the worker of this rank would compute. The flat buffers are from `shared`,
+// which outlives the model, unless it is null: then other processes may read them in place.
 absl::StatusOr<std::unique_ptr<Model>> MakeModel(const proto::Job& job, const DataShape& shape,
-                                                 int rank, Clock& clock);
+                                                 int rank, Clock& clock,
+                                                 os::SharedBufferRegistry* shared = nullptr);
 
 // PyTorch's order of an epoch: torch.randperm(n) with a generator seeded by seed + epoch.
 std::vector<int64_t> EpochPermutation(int64_t n, uint64_t seed, int64_t epoch);

@@ -9,7 +9,8 @@ namespace {
 
 struct Entry {
   proto::Model::Name name;
-  absl::StatusOr<std::unique_ptr<Model>> (*make)(const DataShape& shape);
+  absl::StatusOr<std::unique_ptr<Model>> (*make)(const DataShape& shape,
+                                                 os::SharedBufferRegistry* shared);
 };
 
 // A new model is a file with its factory, a name in job.proto and a line here. (`emulated`
@@ -23,12 +24,13 @@ constexpr Entry kModels[] = {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Model>> MakeModel(const proto::Job& job, const DataShape& shape,
-                                                 int rank, Clock& clock) {
-  if (IsEmulated(job)) return MakeEmulatedModel(job, rank, clock);
+                                                 int rank, Clock& clock,
+                                                 os::SharedBufferRegistry* shared) {
+  if (IsEmulated(job)) return MakeEmulatedModel(job, rank, clock, shared);
   for (const Entry& entry : kModels) {
     if (entry.name != job.model()) continue;
     SetUpTorch(job.seed());
-    return entry.make(shape);
+    return entry.make(shape, shared);
   }
   return absl::UnimplementedError("model: " + proto::Model::Name_Name(job.model()) +
                                   " is in job.proto but not in worker/models/models.cc");

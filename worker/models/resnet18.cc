@@ -69,13 +69,14 @@ class Resnet18 final : public Classifier {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Model>> MakeResnet18(const DataShape& shape) {
+absl::StatusOr<std::unique_ptr<Model>> MakeResnet18(const DataShape& shape,
+                                                    os::SharedBufferRegistry* shared) {
   if (shape.height < kSideMin || shape.width < kSideMin) {
     return absl::InvalidArgumentError(absl::StrCat(
         "model: resnet18 takes images of ", kSideMin, "x", kSideMin, " and more; the data's are ",
         shape.height, "x", shape.width, "; model mlp takes any"));
   }
-  return MakeFlatModel(std::make_shared<Resnet18>(shape), shape);
+  return MakeFlatModel(std::make_shared<Resnet18>(shape), shape, shared);
 }
 
 }  // namespace crossover::worker

@@ -33,7 +33,7 @@ proto::Job QuadraticJob(proto::Strategy::Name strategy, int workers) {
 
 allreduce::Communicator::Options RingOptions() {
   allreduce::Communicator::Options options;
-  options.choose = [](allreduce::Kind kind, int64_t) {
+  options.choose = [](allreduce::Kind kind, const allreduce::Place&, int64_t) {
     return kind == allreduce::Kind::kBroadcast ? allreduce::Algorithm::kChain
                                                : allreduce::Algorithm::kRing;
   };
