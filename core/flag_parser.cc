@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "core/check.h"
@@ -90,8 +91,10 @@ std::string JobFieldsUsage() {
     const std::string its_group = dot == std::string::npos ? "" : field.path.substr(0, dot);
     if (its_group != group) absl::StrAppend(&text, "\n");
     group = its_group;
+    // Spaces, so that a long list of values wraps.
+    const std::string type = absl::StrReplaceAll(field.type, {{"|", " | "}});
     absl::StrAppend(&text, UsageLine(field.path, meanings.at(field.path),
-                                     {field.type, absl::StrCat("default: ", field.default_value)}));
+                                     {type, absl::StrCat("default: ", field.default_value)}));
   }
   return text;
 }

@@ -141,6 +141,19 @@ void TakeStrategy(const proto::Job& job, const RunResult& run, PredictionInputs&
   }
 }
 
+absl::Status CheckHasFormula(const proto::AllReduce& allreduce) {
+  if (allreduce.transport() != proto::Transport::tcp) {
+    return absl::FailedPreconditionError("the formulas are of networks, not of shared memory");
+  }
+  if (allreduce.algorithm() == proto::AllReduce::ring ||
+      allreduce.algorithm() == proto::AllReduce::direct) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("no formula here for the algorithm ",
+                   proto::AllReduce::Algorithm_Name(allreduce.algorithm())));
+}
+
 bool HasRole(const std::string& name, const char* role) { return absl::StartsWith(name, role); }
 
 }  // namespace
@@ -225,6 +238,7 @@ absl::StatusOr<PredictionInputs> MakePredictionInputs(const RunResult& run,
   if (run.workers < 1 || (TraitsOf(job).servers && run.servers < 1)) {
     return absl::InvalidArgumentError("the line names no workers or servers");
   }
+  if (TraitsOf(job).collective) RETURN_IF_ERROR(CheckHasFormula(job.allreduce()));
   PredictionInputs inputs;
   ASSIGN_OR_RETURN(inputs.cost.link, LinkOf(run.network));
   TakeStraggler(job, inputs);

@@ -54,6 +54,10 @@ TEST_P(BitIdentity, SingleServersAndAllReduceAgree) {
   job.mutable_buckets()->set_bytes(100000);
   job.mutable_allreduce()->set_chunk_bytes(4004);
   EXPECT_EQ(ParametersOf(job, absl::StrCat("allreduce-", workers)), single);
+  job.mutable_allreduce()->set_transport(proto::Transport::shared_memory);
+  if (workers > 1) {  // one worker shares memory with nobody
+    EXPECT_EQ(ParametersOf(job, absl::StrCat("shared-memory-", workers)), single);
+  }
 
   job.set_strategy(proto::Strategy::ps_sync);
   for (int servers = 1; servers <= 3; ++servers) {
