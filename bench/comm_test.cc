@@ -94,8 +94,8 @@ absl::Status Report(const Arguments& arguments, const Results& results) {
   std::fflush(stdout);
   RETURN_IF_ERROR(results.status());
   if (!arguments.fit.empty()) {
-    RETURN_IF_ERROR(os::WriteFile(os::ResolveUserPath(arguments.fit),
-                                  WriteFits(FitAlphaBeta(results.records()))));
+    RETURN_IF_ERROR(
+        os::WriteFile(os::ResolveUserPath(arguments.fit), WriteFits(FitCosts(results.records()))));
   }
   return CheckWrong(results.records());
 }
@@ -131,11 +131,25 @@ absl::Status FromFile(const Arguments& arguments) {
   return Judge(targets, results);
 }
 
+// A fit needs more than the algorithm that would be chosen.
+std::vector<TestPlan> PlansFor(const Arguments& arguments, const TestPlan& plan) {
+  const bool has_schedules = plan.transport != Transport::kSharedMemory;
+  if (arguments.fit.empty() || plan.algorithm || !has_schedules) return {plan};
+  std::vector<TestPlan> plans;
+  for (const allreduce::Algorithm algorithm : allreduce::AlgorithmsOf(plan.op)) {
+    if (algorithm == allreduce::Algorithm::kHierarchical) continue;  // of other algorithms' steps
+    plans.push_back(plan);
+    plans.back().algorithm = algorithm;
+  }
+  return plans;
+}
+
 absl::Status RunHere(const Arguments& arguments, experiments::SignalWaiter& signals, Clock& clock) {
   ASSIGN_OR_RETURN(const TestPlan plan, ReadPlan(arguments.plan));
   std::vector<Target> targets;
-  std::vector<TargetRun> runs = {
-      {{plan}, static_cast<int>(arguments.local_ranks), arguments.network, arguments.peers}};
+  std::vector<TargetRun> runs = {{PlansFor(arguments, plan),
+                                  static_cast<int>(arguments.local_ranks), arguments.network,
+                                  arguments.peers}};
   if (!arguments.target.empty()) {
     ASSIGN_OR_RETURN(targets, TargetsNamed(arguments.target));
     runs.clear();

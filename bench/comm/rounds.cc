@@ -94,7 +94,8 @@ absl::StatusOr<std::unique_ptr<Lab>> BringUpLab(const RoundsOptions& options,
 std::vector<std::string> PeerTransports(const std::vector<TestPlan>& plans, bool in_lab) {
   std::vector<std::string> transports;
   for (const TestPlan& plan : plans) {
-    const bool shared = !in_lab && plan.transport == Transport::kSharedMemory;
+    const bool shared = !in_lab && (plan.transport == Transport::kSharedMemory ||
+                                    (plan.transport == Transport::kAuto && !plan.algorithm));
     const std::string transport = shared ? "shared_memory" : "tcp";
     if (std::find(transports.begin(), transports.end(), transport) == transports.end()) {
       transports.push_back(transport);
@@ -152,9 +153,10 @@ class Rounds {
   }
 
   absl::StatusOr<std::vector<Record>> RunOurs(const TestPlan& plan, int round) {
-    options_.say(absl::StrCat("round ", round + 1, " of ", options_.rounds, ": crossover ",
-                              NameOf(plan.transport), plan.shared_buffers ? " shared buffers" : "",
-                              ", ", options_.ranks, " ranks"));
+    options_.say(absl::StrCat(
+        "round ", round + 1, " of ", options_.rounds, ": crossover ", NameOf(plan.transport), " ",
+        plan.algorithm ? allreduce::NameOf(*plan.algorithm) : "auto",
+        plan.shared_buffers ? ", shared buffers" : "", ", ", options_.ranks, " ranks"));
     if (plan.transport == Transport::kInproc) {
       return RunInProcess(
           plan, options_.ranks, [this] { return WaitUnlessStopped(); }, clock_);
