@@ -139,7 +139,6 @@ TEST_F(CommTest, AKilledRankIsNamed) {
   options.ranks = 3;
   options.directory = directory_;
   options.binary = kBinary;
-  options.places = {Place()};
   std::vector<int> pids;
   std::thread killer;
   options.on_started = [&](const std::vector<int>& started) {
