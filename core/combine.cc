@@ -71,6 +71,25 @@ struct Elementwise {
   }
 };
 
+// The same of kBuffers parts, into as many buffers in one pass: no value is read or written twice.
+template <typename T, T (*kOp)(T, T), int kBuffers, bool kMean = false>
+struct IntoAll {
+  CROSSOVER_INLINE_LOOP static void Run(std::byte* const* into_all, const std::byte* const* parts,
+                                        int64_t count) {
+    std::byte* into[kBuffers];
+    const std::byte* part[kBuffers];
+    std::copy_n(into_all, kBuffers, into);
+    std::copy_n(parts, kBuffers, part);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; ++i) {
+      T value = Load<T>(part[0], i);
+      for (int k = 1; k < kBuffers; ++k) value = kOp(value, Load<T>(part[k], i));
+      if constexpr (kMean) value = static_cast<T>(value / T{kBuffers});
+      for (int k = 0; k < kBuffers; ++k) Store(value, into[k], i);
+    }
+  }
+};
+
 template <typename T>
 struct Divide {
   CROSSOVER_INLINE_LOOP static void Run(std::byte* values, T divisor, int64_t count) {
@@ -92,6 +111,21 @@ void Apply(ReduceOp op, std::byte* into, int64_t count, Parts... parts) {
       return RunVectorised<Elementwise<T, Extreme<T, false>>>(into, count, parts...);
     case ReduceOp::kMax:
       return RunVectorised<Elementwise<T, Extreme<T, true>>>(into, count, parts...);
+  }
+}
+
+template <typename T, int kBuffers>
+void ApplyIntoAll(ReduceOp op, std::byte* const* into, const std::byte* const* parts,
+                  int64_t count) {
+  switch (op) {
+    case ReduceOp::kSum:
+      return RunVectorised<IntoAll<T, Sum<T>, kBuffers>>(into, parts, count);
+    case ReduceOp::kAverage:
+      return RunVectorised<IntoAll<T, Sum<T>, kBuffers, true>>(into, parts, count);
+    case ReduceOp::kMin:
+      return RunVectorised<IntoAll<T, Extreme<T, false>, kBuffers>>(into, parts, count);
+    case ReduceOp::kMax:
+      return RunVectorised<IntoAll<T, Extreme<T, true>, kBuffers>>(into, parts, count);
   }
 }
 
@@ -129,6 +163,16 @@ struct Native {
     if (op == ReduceOp::kAverage) DivideAll<T>(into, count, static_cast<int>(parts.size()));
   }
 
+  // False if there is no loop for as many buffers.
+  static bool CombineIntoAll(ReduceOp op, std::span<std::byte* const> into,
+                             std::span<const std::byte* const> parts, int64_t count) {
+    if (into.size() != parts.size() || parts.size() < 2 || parts.size() > 4) return false;
+    if (parts.size() == 2) ApplyIntoAll<T, 2>(op, into.data(), parts.data(), count);
+    if (parts.size() == 3) ApplyIntoAll<T, 3>(op, into.data(), parts.data(), count);
+    if (parts.size() == 4) ApplyIntoAll<T, 4>(op, into.data(), parts.data(), count);
+    return true;
+  }
+
   static void Finish(std::byte* values, int64_t count, int contributions) {
     DivideAll<T>(values, count, contributions);
   }
@@ -163,6 +207,11 @@ struct Half {
       DivideAll<float>(result_bytes, count, static_cast<int>(parts.size()));
     }
     kNarrow(result, into, count);
+  }
+
+  static bool CombineIntoAll(ReduceOp, std::span<std::byte* const>,
+                             std::span<const std::byte* const>, int64_t) {
+    return false;
   }
 
   static void Finish(std::byte* values, int64_t count, int contributions) {
@@ -218,6 +267,7 @@ void CombineInOrderIntoAll(DataType type, ReduceOp op, std::span<std::byte* cons
                            std::span<const std::byte* const> parts, int64_t count, Stores stores) {
   CROSSOVER_CHECK(!parts.empty() && !into.empty(), "something is combined, to somewhere");
   WithArithmeticOf(type, [&](auto arithmetic) {
+    if (stores == Stores::kCached && arithmetic.CombineIntoAll(op, into, parts, count)) return;
     alignas(64) std::byte streamed[kBlockValues * arithmetic.kBytes];
     // The first block ends where the first buffer's cache lines do, so that the others hold whole
     // ones.

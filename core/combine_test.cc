@@ -224,27 +224,45 @@ TEST(CombineTest, InOrderEqualsAPlainLoop) {
   });
 }
 
+// Into all parts but the first, and a buffer that is none.
+void ExpectIntoAll(DataType type, ReduceOp op, int64_t count, size_t ranks, size_t shift,
+                   Stores stores) {
+  std::vector<Bytes> values;
+  for (uint32_t k = 0; k < ranks; ++k) values.push_back(Random(type, count, 20 + k));
+  const Bytes expected = PlainInOrder(type, op, values);
+  std::deque<Shifted> copies;
+  std::vector<const std::byte*> parts;
+  std::vector<std::byte*> into;
+  for (const Bytes& value : values) {
+    std::byte* const data = copies.emplace_back(value, shift * (1 + copies.size())).data;
+    parts.push_back(data);
+    if (copies.size() > 1) into.push_back(data);
+  }
+  const Shifted other(values[0], shift);
+  into.insert(into.begin() + 1, other.data);
+  CombineInOrderIntoAll(type, op, into, parts, count, stores);
+  ASSERT_EQ(copies[0].Value(), values[0]);
+  ASSERT_EQ(other.Value(), expected) << Case(type, op, count, ranks) << " at " << shift;
+  for (size_t k = 1; k < ranks; ++k) {
+    ASSERT_EQ(copies[k].Value(), expected) << Case(type, op, count, ranks) << " at " << shift;
+  }
+  // Into two only.
+  std::deque<Shifted> results;
+  std::byte* const two[] = {results.emplace_back(values[0], shift).data,
+                            results.emplace_back(values[0], 3).data};
+  const Bytes again = PlainInOrder(type, op, std::vector<Bytes>(ranks, values[0]));
+  std::vector<const std::byte*> same(ranks, copies[0].data);
+  CombineInOrderIntoAll(type, op, two, same, count, stores);
+  ASSERT_EQ(results[0].Value(), again) << Case(type, op, count, ranks) << " at " << shift;
+  ASSERT_EQ(results[1].Value(), again) << Case(type, op, count, ranks) << " at " << shift;
+}
+
 TEST(CombineTest, IntoAllEqualsAPlainLoopWhereverTheBuffersLie) {
   ForEachCase([](DataType type, ReduceOp op, int64_t count) {
-    for (const Stores stores : {Stores::kCached, Stores::kStream}) {
-      for (const size_t shift : {0, 2, 8, 13}) {
-        std::vector<Bytes> values;
-        for (uint32_t k = 0; k < 3; ++k) values.push_back(Random(type, count, 20 + k));
-        const Bytes expected = PlainInOrder(type, op, values);
-        std::deque<Shifted> copies;
-        std::vector<const std::byte*> parts;
-        for (const Bytes& value : values) {
-          parts.push_back(copies.emplace_back(value, shift * (1 + copies.size())).data);
-        }
-        // Two of the parts and a buffer that is none.
-        const Shifted other(values[0], shift);
-        std::byte* const into[] = {copies[1].data, other.data, copies[2].data};
-        CombineInOrderIntoAll(type, op, into, parts, count, stores);
-        ASSERT_EQ(copies[0].Value(), values[0]);
-        ASSERT_EQ(copies[1].Value(), expected) << Case(type, op, count, 3) << " at " << shift;
-        ASSERT_EQ(copies[2].Value(), expected) << Case(type, op, count, 3) << " at " << shift;
-        ASSERT_EQ(other.Value(), expected) << Case(type, op, count, 3) << " at " << shift;
-      }
+    for (const size_t ranks : {2, 3, 4, 5}) {
+      const size_t shift = (count + ranks) % 14;
+      ExpectIntoAll(type, op, count, ranks, shift, Stores::kCached);
+      ExpectIntoAll(type, op, count, ranks, shift, Stores::kStream);
     }
   });
 }

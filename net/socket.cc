@@ -58,8 +58,23 @@ std::string KernelSetting(const std::string& name) {
   return line;
 }
 
-UniqueFd MakeSocket(int family) {
-  return UniqueFd(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+absl::Status SetCongestionControl(int fd, const std::string& name) {
+  if (name.empty() || setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(),
+                                 static_cast<socklen_t>(name.size())) == 0) {
+    return absl::OkStatus();
+  }
+  const int error = errno;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the congestion control '", name, "' cannot be used here (", ErrnoText(error),
+      "): this host has ", KernelSetting("tcp_available_congestion_control"), ", and allows ",
+      KernelSetting("tcp_allowed_congestion_control"), " to whoever is not root"));
+}
+
+absl::StatusOr<UniqueFd> MakeSocket(int family, const std::string& congestion_control) {
+  UniqueFd fd(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return absl::InternalError(absl::StrCat("no socket: ", ErrnoText(errno)));
+  RETURN_IF_ERROR(SetCongestionControl(fd.get(), congestion_control));
+  return fd;
 }
 
 }  // namespace
@@ -69,11 +84,11 @@ std::string ErrnoText(int error) {
   return text != nullptr ? text : absl::StrCat("error ", error);
 }
 
-absl::StatusOr<UniqueFd> ListenOn(const std::string& host, int port) {
+absl::StatusOr<UniqueFd> ListenOn(const std::string& host, int port,
+                                  const std::string& congestion_control) {
   const std::string name = FormatHostPort({host, port});
   ASSIGN_OR_RETURN(const AddressList addresses, Resolve(host, port));
-  UniqueFd fd = MakeSocket(addresses->ai_family);
-  if (!fd.valid()) return absl::InternalError(absl::StrCat("no socket: ", ErrnoText(errno)));
+  ASSIGN_OR_RETURN(UniqueFd fd, MakeSocket(addresses->ai_family, congestion_control));
   // A port in TIME_WAIT may be used again; one that somebody listens on may not.
   const int on = 1;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -93,11 +108,11 @@ absl::StatusOr<UniqueFd> ListenOn(const std::string& host, int port) {
   return fd;
 }
 
-absl::StatusOr<UniqueFd> StartConnection(const std::string& address) {
+absl::StatusOr<UniqueFd> StartConnection(const std::string& address,
+                                         const std::string& congestion_control) {
   ASSIGN_OR_RETURN(const HostPort target, ParseHostPort(address));
   ASSIGN_OR_RETURN(const AddressList addresses, Resolve(target.host, target.port));
-  UniqueFd fd = MakeSocket(addresses->ai_family);
-  if (!fd.valid()) return absl::InternalError(absl::StrCat("no socket: ", ErrnoText(errno)));
+  ASSIGN_OR_RETURN(UniqueFd fd, MakeSocket(addresses->ai_family, congestion_control));
   if (connect(fd.get(), addresses->ai_addr, addresses->ai_addrlen) != 0 && errno != EINPROGRESS) {
     return absl::UnavailableError(ErrnoText(errno));
   }
@@ -132,18 +147,6 @@ void SetNoDelay(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   // The handshake, of one message each way, has led the kernel to expect an answer to each.
   setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
-}
-
-absl::Status SetCongestionControl(int fd, const std::string& name) {
-  if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(),
-                 static_cast<socklen_t>(name.size())) == 0) {
-    return absl::OkStatus();
-  }
-  const int error = errno;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the congestion control '", name, "' cannot be used here (", ErrnoText(error),
-      "): this host has ", KernelSetting("tcp_available_congestion_control"), ", and allows ",
-      KernelSetting("tcp_allowed_congestion_control"), " to whoever is not root"));
 }
 
 int UndeliveredBytes(int fd) {

@@ -20,12 +20,17 @@ using os::UniqueFd;
 std::string ErrnoText(int error);
 
 // A listening socket at an address of this host; port 0 chooses one. A taken port
-// and an address that is not this host's are errors that name it.
-absl::StatusOr<UniqueFd> ListenOn(const std::string& host, int port);
+// and an address that is not this host's are errors that name it. `congestion_control`: "cubic",
+// or whatever this host has and allows, for all connections that it accepts; "" leaves it to the
+// host. It has to be chosen before a connection is made: one that begins under bbr is paced for
+// ever, whatever it is told later.
+absl::StatusOr<UniqueFd> ListenOn(const std::string& host, int port,
+                                  const std::string& congestion_control = "");
 
 // Begins a connection to "host:port": the socket becomes writable once it is made
 // or has failed (then ConnectionError is not 0). Resolving a name may block.
-absl::StatusOr<UniqueFd> StartConnection(const std::string& address);
+absl::StatusOr<UniqueFd> StartConnection(const std::string& address,
+                                         const std::string& congestion_control = "");
 int ConnectionError(int fd);  // errno, 0 if none
 
 // The next waiting connection, or invalid if there is none; `from` is its address.
@@ -36,10 +41,6 @@ std::string OwnAddress(int fd);
 
 // Small messages leave at once (no Nagle), and what came so far is acknowledged at once.
 void SetNoDelay(int fd);
-
-// The kernel's congestion control ("cubic") of a TCP socket, a listening one's for those that it
-// accepts. Errors: one that this host lacks or does not allow, with what it allows.
-absl::Status SetCongestionControl(int fd, const std::string& name);
 
 // Bytes that a TCP socket has taken and the other side's machine has not acknowledged.
 int UndeliveredBytes(int fd);

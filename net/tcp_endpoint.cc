@@ -299,23 +299,21 @@ absl::Status CheckOptions(const TcpEndpointOptions& options) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Listen(const std::string& host,
-                                                                 int port) {
-  ASSIGN_OR_RETURN(UniqueFd fd, ListenOn(host, port));
+absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Listen(
+    const std::string& host, int port, const std::string& congestion_control) {
+  ASSIGN_OR_RETURN(UniqueFd fd, ListenOn(host, port, congestion_control));
   std::string address = OwnAddress(fd.get());
-  return std::unique_ptr<TcpListener>(new TcpListener(std::move(fd), std::move(address)));
+  return std::unique_ptr<TcpListener>(
+      new TcpListener(std::move(fd), std::move(address), congestion_control));
 }
 
 absl::StatusOr<std::unique_ptr<Endpoint>> ConnectTcp(std::unique_ptr<TcpListener> listener,
                                                      const TcpEndpointOptions& options,
                                                      const Clock& clock) {
   RETURN_IF_ERROR(CheckOptions(options));
-  if (!options.congestion_control.empty()) {  // said before others wait for this rank
-    RETURN_IF_ERROR(SetCongestionControl(listener->fd(), options.congestion_control));
-  }
   if (options.splice) SpliceSender::IgnoreBrokenPipes();
   ASSIGN_OR_RETURN(std::vector<PeerConnections> connections,
-                   ConnectMesh(listener->fd(), options, clock));
+                   ConnectMesh(*listener, options, clock));
   UniqueFd wake(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!wake.valid()) return absl::InternalError(absl::StrCat("eventfd: ", ErrnoText(errno)));
   return std::make_unique<TcpEndpoint>(options, std::move(connections), std::move(wake), clock);

@@ -30,17 +30,23 @@ namespace crossover::net {
 // Holds a bound, listening socket. Thread-safe: immutable.
 class TcpListener {
  public:
-  // `host` is an address of this host; port 0 chooses one. A taken port is an
-  // error that names it.
-  static absl::StatusOr<std::unique_ptr<TcpListener>> Listen(const std::string& host, int port);
+  // `host` is an address of this host; port 0 chooses one. A taken port is an error that names
+  // it. `congestion_control` ("cubic"; "": the host's) is that of all connections that an endpoint
+  // makes of this (net/socket.h); one that this host does not allow is an error too.
+  static absl::StatusOr<std::unique_ptr<TcpListener>> Listen(
+      const std::string& host, int port, const std::string& congestion_control = "");
   const std::string& address() const { return address_; }  // host:port as bound
+  const std::string& congestion_control() const { return congestion_control_; }
   int fd() const { return fd_.get(); }
 
  private:
-  TcpListener(UniqueFd fd, std::string address)
-      : fd_(std::move(fd)), address_(std::move(address)) {}
+  TcpListener(UniqueFd fd, std::string address, std::string congestion_control)
+      : fd_(std::move(fd)),
+        address_(std::move(address)),
+        congestion_control_(std::move(congestion_control)) {}
   UniqueFd fd_;
   std::string address_;
+  std::string congestion_control_;
 };
 
 struct TcpEndpointOptions {
@@ -48,8 +54,6 @@ struct TcpEndpointOptions {
   std::vector<std::string> addresses;  // every rank's listener, by rank
   double connect_s = 60;               // for all connections
   double handshake_s = 5;              // for whoever connects to say who it is
-  // "cubic", or whatever this host has and allows; "" leaves it to the host.
-  std::string congestion_control;
   // Whether SendMode::kBorrow borrows (net/splice_sender.h); equal on all ranks.
   bool splice = true;
   // Asked several times a second while connecting; an error ends it with that status
@@ -59,7 +63,7 @@ struct TcpEndpointOptions {
 // Connects to every peer; blocks, at most for connect_s. The listener is closed when
 // all are connected. Errors: a rank that cannot be reached or does not come (all are
 // named), that refuses us, that has another token, job or world size, or is lost
-// meanwhile; a congestion control that this host does not allow. `clock` must outlive the
+// meanwhile. `clock` must outlive the
 // endpoint and follow real time (socket waits do). With `splice` the process ignores SIGPIPE
 // from then on, unless it handles it.
 //

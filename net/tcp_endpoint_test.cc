@@ -28,6 +28,13 @@
 namespace crossover::net {
 namespace {
 
+std::string CongestionControlOf(int fd) {
+  char name[16] = {};
+  socklen_t size = sizeof(name);
+  EXPECT_EQ(getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size), 0);
+  return name;
+}
+
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
@@ -75,33 +82,22 @@ TEST(TcpEndpointTest, WhatASlowPeerHasNotReadIsStillDeliveredAfterLeaving) {
   EXPECT_TRUE(SameBytes(into, std::span(data).first(sent)));
 }
 
+// Of both ends: the socket that a test can see is the listener's.
 TEST(TcpEndpointTest, TheCongestionControlIsSetOrTheHostsChoicesAreNamed) {
-  const SystemClock clock;
-  TestWorld world(2);
-  TcpEndpointOptions options = world.Options(0);
-  options.congestion_control = "nonsense";
-  EXPECT_THAT(Text(ConnectTcp(std::move(world.listeners[0]), options, clock).status()),
+  EXPECT_THAT(Text(TcpListener::Listen("127.0.0.1", 0, "nonsense").status()),
               AllOf(HasSubstr("the congestion control 'nonsense' cannot be used here (No such "
                               "file or directory): this host has "),
                     HasSubstr("reno")));
-  TcpListener& listener = *world.listeners[1];
-  ASSERT_TRUE(SetCongestionControl(listener.fd(), "reno").ok());  // every kernel has it
-  char name[16] = {};
-  socklen_t size = sizeof(name);
-  ASSERT_EQ(getsockopt(listener.fd(), IPPROTO_TCP, TCP_CONGESTION, name, &size), 0);
-  EXPECT_STREQ(name, "reno");
-
-  TestWorld good(2);
-  auto other = std::async(std::launch::async, [&] {
-    TcpEndpointOptions reno = good.Options(1);
-    reno.congestion_control = "reno";
-    return ConnectTcp(std::move(good.listeners[1]), reno, clock);
-  });
-  options = good.Options(0);
-  options.congestion_control = "reno";
-  const auto endpoint = ConnectTcp(std::move(good.listeners[0]), options, clock);
-  EXPECT_TRUE(endpoint.ok()) << endpoint.status();
-  EXPECT_TRUE(other.get().ok());
+  const auto listener = TcpListener::Listen("127.0.0.1", 0, "reno");  // every kernel has it
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  EXPECT_EQ(CongestionControlOf((*listener)->fd()), "reno");
+  const auto connecting = StartConnection((*listener)->address(), "reno");
+  ASSERT_TRUE(connecting.ok()) << connecting.status();
+  EXPECT_EQ(CongestionControlOf(connecting->get()), "reno");
+  std::string from;
+  UniqueFd accepted;
+  while (!accepted.valid()) accepted = AcceptConnection((*listener)->fd(), from);
+  EXPECT_EQ(CongestionControlOf(accepted.get()), "reno");
 }
 
 // Rank 1 of 2, whose peer is two bare sockets that passed the handshake.

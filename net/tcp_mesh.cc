@@ -51,8 +51,8 @@ bool SendWhole(int fd, const void* data, size_t size) {
 
 class MeshBuilder {
  public:
-  MeshBuilder(int listener_fd, const TcpEndpointOptions& options, const Clock& clock)
-      : listener_fd_(listener_fd),
+  MeshBuilder(const TcpListener& listener, const TcpEndpointOptions& options, const Clock& clock)
+      : listener_(listener),
         options_(options),
         clock_(clock),
         rank_(options.identity.rank),
@@ -125,7 +125,8 @@ class MeshBuilder {
   }
 
   void Connect(Outgoing& out, int64_t now_ns) {
-    absl::StatusOr<UniqueFd> fd = StartConnection(options_.addresses[out.peer]);
+    absl::StatusOr<UniqueFd> fd =
+        StartConnection(options_.addresses[out.peer], listener_.congestion_control());
     if (!fd.ok()) return Retry(out, std::string(fd.status().message()), now_ns);
     out.fd = std::move(*fd);
     out.reader = GreetingReader{};
@@ -165,7 +166,7 @@ class MeshBuilder {
   absl::Status PollOnce(int64_t wait_ns) {
     std::vector<pollfd> fds;
     const bool accept = incoming_.size() < kStrangersMax + static_cast<size_t>(world_size_);
-    fds.push_back({accept ? listener_fd_ : -1, POLLIN, 0});
+    fds.push_back({accept ? listener_.fd() : -1, POLLIN, 0});
     for (const Outgoing& out : outgoing_) {
       const short events = out.state == Outgoing::kConnecting ? POLLOUT : POLLIN;
       fds.push_back({out.fd.get(), events, 0});
@@ -208,7 +209,7 @@ class MeshBuilder {
         clock_.NowNs() + static_cast<int64_t>(options_.handshake_s * kNsPerSecond);
     while (incoming_.size() < kStrangersMax + static_cast<size_t>(world_size_)) {
       std::string from;
-      UniqueFd fd = AcceptConnection(listener_fd_, from);
+      UniqueFd fd = AcceptConnection(listener_.fd(), from);
       if (!fd.valid()) {
         // Without a descriptor poll would report the same connection for ever.
         if (errno != EMFILE && errno != ENFILE) return absl::OkStatus();
@@ -247,7 +248,7 @@ class MeshBuilder {
     } else if (result == GreetingReader::Result::kComplete) {
       RETURN_IF_ERROR(CheckAnswer(out));
       out.state = Outgoing::kDone;
-      return Keep(out.peer, out.channel, std::move(out.fd));
+      Keep(out.peer, out.channel, std::move(out.fd));
     }
     return absl::OkStatus();
   }
@@ -281,7 +282,7 @@ class MeshBuilder {
                                 : MakeRefusal(greeting.status());
     const GreetingBytes bytes = EncodeGreeting(answer);
     if (SendWhole(in.fd.get(), bytes.data(), bytes.size()) && greeting.ok()) {
-      RETURN_IF_ERROR(Keep(static_cast<int>(greeting->rank), greeting->channel, std::move(in.fd)));
+      Keep(static_cast<int>(greeting->rank), greeting->channel, std::move(in.fd));
     }
     return true;
   }
@@ -302,17 +303,13 @@ class MeshBuilder {
     return greeting;
   }
 
-  absl::Status Keep(int peer, Channel channel, UniqueFd fd) {
+  void Keep(int peer, Channel channel, UniqueFd fd) {
     SetNoDelay(fd.get());
-    if (!options_.congestion_control.empty()) {
-      RETURN_IF_ERROR(SetCongestionControl(fd.get(), options_.congestion_control));
-    }
     connected_[peer].Of(channel) = std::move(fd);
     --missing_;
-    return absl::OkStatus();
   }
 
-  const int listener_fd_;
+  const TcpListener& listener_;
   const TcpEndpointOptions& options_;
   const Clock& clock_;
   const int rank_;
@@ -325,10 +322,10 @@ class MeshBuilder {
 
 }  // namespace
 
-absl::StatusOr<std::vector<PeerConnections>> ConnectMesh(int listener_fd,
+absl::StatusOr<std::vector<PeerConnections>> ConnectMesh(const TcpListener& listener,
                                                          const TcpEndpointOptions& options,
                                                          const Clock& clock) {
-  return MeshBuilder(listener_fd, options, clock).Run();
+  return MeshBuilder(listener, options, clock).Run();
 }
 
 }  // namespace crossover::net

@@ -21,8 +21,8 @@ struct PeerConnections {
 };
 
 // By rank; the own rank's are invalid. Errors name the ranks without a connection
-// and what was seen of them. `listener_fd` is borrowed and must be non-blocking.
-absl::StatusOr<std::vector<PeerConnections>> ConnectMesh(int listener_fd,
+// and what was seen of them. `listener` is borrowed.
+absl::StatusOr<std::vector<PeerConnections>> ConnectMesh(const TcpListener& listener,
                                                          const TcpEndpointOptions& options,
                                                          const Clock& clock);
 

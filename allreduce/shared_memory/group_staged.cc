@@ -28,8 +28,11 @@ void Copy(std::byte* into, const std::byte* from, int64_t bytes) {
   std::memcpy(into, from, static_cast<size_t>(bytes));
 }
 
-// In a slot of `length` values: where the member's share begins.
-int64_t ShareBegin(int64_t length, int member, int members) { return length * member / members; }
+struct ShareOfBlock {
+  int64_t in_slot;
+  int64_t in_buffer;
+  int64_t bytes;
+};
 
 }  // namespace
 
@@ -65,32 +68,42 @@ absl::Status SharedMemoryGroup::StageAllReduceOfTwo(const Call& call) {
   return absl::OkStatus();
 }
 
-// In each step, of three blocks at once: values go in, our share of the block before is combined in
-// our slot, and the shares of the one before that come out of all slots.
+// In each step, of three blocks at once: values go in, our share of the block before is combined,
+// and the others' shares of the one before that come out. Our share goes neither in nor out.
 absl::Status SharedMemoryGroup::StageAllReduce(const Call& call) {
   const Blocks blocks(call.from_count, options_.slot_bytes / call.value_bytes);
   for (int64_t step = 0; step < blocks.count() + 2; ++step) {
-    if (const int64_t block = step - 2; block >= 0) {
-      std::byte* const into = call.into + blocks.begin(block) * call.value_bytes;
-      for (int member = 0; member < members(); ++member) {
-        const int64_t begin = ShareBegin(blocks.length(block), member, members());
-        const int64_t end = ShareBegin(blocks.length(block), member + 1, members());
-        const int64_t offset = begin * call.value_bytes;
-        Copy(into + offset, region_.slot(member, block) + offset, (end - begin) * call.value_bytes);
+    const auto present = [&](int64_t block) { return block >= 0 && block < blocks.count(); };
+    // A member's share of a block, in bytes: where it lies in a slot and, beside it, in a buffer.
+    const auto share_of = [&](int64_t block, int member) {
+      const auto begin = [&](int k) {
+        return blocks.length(block) * k / members() * call.value_bytes;
+      };
+      const int64_t before = blocks.begin(block) * call.value_bytes;
+      return ShareOfBlock{begin(member), before + begin(member), begin(member + 1) - begin(member)};
+    };
+    for (int k = 1; k < members(); ++k) {
+      const int member = (self() + k) % members();
+      if (present(step - 2)) {
+        const ShareOfBlock share = share_of(step - 2, member);
+        Copy(call.into + share.in_buffer, region_.slot(member, step - 2) + share.in_slot,
+             share.bytes);
+      }
+      if (present(step)) {
+        const ShareOfBlock share = share_of(step, member);
+        Copy(region_.slot(self(), step) + share.in_slot, call.from + share.in_buffer, share.bytes);
       }
     }
-    if (const int64_t block = step - 1; block >= 0 && block < blocks.count()) {
-      const int64_t begin = ShareBegin(blocks.length(block), self(), members());
-      const int64_t end = ShareBegin(blocks.length(block), self() + 1, members());
+    if (present(step - 1)) {
+      const ShareOfBlock share = share_of(step - 1, self());
       for (int member = 0; member < members(); ++member) {
-        froms_[member] = region_.slot(member, block) + begin * call.value_bytes;
+        froms_[member] = region_.slot(member, step - 1) + share.in_slot;
       }
-      std::byte* const ours = region_.slot(self(), block) + begin * call.value_bytes;
-      CombineInOrder(call.frame.type, call.frame.op, ours, froms_, end - begin);
-    }
-    if (step < blocks.count()) {
-      Copy(region_.slot(self(), step), call.from + blocks.begin(step) * call.value_bytes,
-           blocks.length(step) * call.value_bytes);
+      std::byte* const into[] = {region_.slot(self(), step - 1) + share.in_slot,
+                                 call.into + share.in_buffer};
+      froms_[self()] = call.from + share.in_buffer;
+      CombineInOrderIntoAll(call.frame.type, call.frame.op, into, froms_,
+                            share.bytes / call.value_bytes, Stores::kCached);
     }
     if (step < blocks.count() + 1) RETURN_IF_ERROR(meeting_.Sync());
   }

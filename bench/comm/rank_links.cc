@@ -62,13 +62,12 @@ absl::StatusOr<std::unique_ptr<RankLinks>> RankLinks::Open(Options options, cons
   tcp.identity = options.identity;
   tcp.addresses = options.addresses;
   tcp.connect_s = plan.deadline_s;
-  tcp.congestion_control = plan.congestion_control;
   tcp.cancelled = options.cancelled;
   ASSIGN_OR_RETURN(std::unique_ptr<net::Endpoint> control,
                    net::ConnectTcp(std::move(options.control_listener), tcp, clock));
   links->SetUpControl(std::move(control));
   ASSIGN_OR_RETURN(std::unique_ptr<net::TcpListener> listener,
-                   net::TcpListener::Listen(options.listen_host, 0));
+                   net::TcpListener::Listen(options.listen_host, 0, plan.congestion_control));
   ASSIGN_OR_RETURN(tcp.addresses, links->control_->Exchange(listener->address()));
   ASSIGN_OR_RETURN(std::unique_ptr<net::Endpoint> measured,
                    net::ConnectTcp(std::move(listener), tcp, clock));
