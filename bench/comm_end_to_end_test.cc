@@ -72,10 +72,9 @@ class Transports : public CommTest, public testing::WithParamInterface<const cha
 
 TEST_P(Transports, MeasuresChecksAndWritesLines) {
   const std::string json = directory_ + "/lines.jsonl";
-  const std::string fit = directory_ + "/fit.jsonl";
   ChildProcess child =
       Start({"--local_ranks=2", "--sizes=4K,256K", "--iterations=2", "--limits=false",
-             absl::StrCat("--transport=", GetParam()), "--json=" + json, "--fit=" + fit});
+             absl::StrCat("--transport=", GetParam()), "--json=" + json});
   ASSERT_EQ(Wait(child), 0) << Log();
   const auto lines = os::ReadFile(json);
   ASSERT_TRUE(lines.ok());
@@ -95,14 +94,17 @@ TEST_P(Transports, MeasuresChecksAndWritesLines) {
   EXPECT_EQ(records->back().bytes, 256 << 10);
   EXPECT_THAT(Log(), HasSubstr("Latency"));
   EXPECT_THAT(Log(), HasSubstr("Bandwidth"));
-  EXPECT_TRUE(os::ReadFile(fit).ok());
 }
 INSTANTIATE_TEST_SUITE_P(All, Transports, testing::Values("tcp", "shared_memory", "inproc"));
 
-TEST_F(CommTest, LimitsAreMeasuredInTheSameRun) {
+TEST_F(CommTest, LimitsAreMeasuredInTheSameRunAndCostsFitted) {
   const std::string json = directory_ + "/limits.jsonl";
-  ChildProcess child = Start({"--local_ranks=2", "--sizes=4K", "--iterations=1", "--json=" + json});
+  const std::string fit = directory_ + "/fit.jsonl";
+  ChildProcess child =
+      Start({"--local_ranks=2", "--sizes=4K,1M", "--iterations=1", "--transport=tcp",
+             "--algorithm=ring", "--json=" + json, "--fit=" + fit});
   ASSERT_EQ(Wait(child), 0) << Log();
+  EXPECT_THAT(os::ReadFile(fit).value_or(""), HasSubstr("\"alpha_us\":"));
   const auto records = ReadRecords(*os::ReadFile(json));
   ASSERT_TRUE(records.ok()) << records.status();
   std::vector<std::string> limits;
@@ -137,7 +139,6 @@ TEST_F(CommTest, AKilledRankIsNamed) {
   options.ranks = 3;
   options.directory = directory_;
   options.binary = kBinary;
-  options.places = {Place()};
   std::vector<int> pids;
   std::thread killer;
   options.on_started = [&](const std::vector<int>& started) {

@@ -18,6 +18,7 @@
 #include "bench/comm/arguments.h"
 #include "bench/comm/cells.h"
 #include "bench/comm/fit.h"
+#include "bench/comm/hosts.h"
 #include "bench/comm/member.h"
 #include "bench/comm/rounds.h"
 #include "bench/comm/table.h"
@@ -94,8 +95,8 @@ absl::Status Report(const Arguments& arguments, const Results& results) {
   std::fflush(stdout);
   RETURN_IF_ERROR(results.status());
   if (!arguments.fit.empty()) {
-    RETURN_IF_ERROR(os::WriteFile(os::ResolveUserPath(arguments.fit),
-                                  WriteFits(FitAlphaBeta(results.records()))));
+    RETURN_IF_ERROR(
+        os::WriteFile(os::ResolveUserPath(arguments.fit), WriteFits(FitCosts(results.records()))));
   }
   return CheckWrong(results.records());
 }
@@ -131,11 +132,28 @@ absl::Status FromFile(const Arguments& arguments) {
   return Judge(targets, results);
 }
 
+// A fit needs more than the algorithm that would be chosen.
+std::vector<TestPlan> PlansFor(const Arguments& arguments, const TestPlan& plan) {
+  const bool has_schedules = plan.transport != Transport::kSharedMemory;
+  if (arguments.fit.empty() || plan.algorithm || !has_schedules) return {plan};
+  std::vector<TestPlan> plans;
+  for (const allreduce::Algorithm algorithm : allreduce::AlgorithmsOf(plan.op)) {
+    if (algorithm == allreduce::Algorithm::kHierarchical) continue;  // of other algorithms' steps
+    plans.push_back(plan);
+    plans.back().algorithm = algorithm;
+  }
+  return plans;
+}
+
+int LocalRanks(const Arguments& arguments) {
+  return arguments.local_ranks > 0 ? static_cast<int>(arguments.local_ranks) : 2;
+}
+
 absl::Status RunHere(const Arguments& arguments, experiments::SignalWaiter& signals, Clock& clock) {
   ASSIGN_OR_RETURN(const TestPlan plan, ReadPlan(arguments.plan));
   std::vector<Target> targets;
   std::vector<TargetRun> runs = {
-      {{plan}, static_cast<int>(arguments.local_ranks), arguments.network, arguments.peers}};
+      {PlansFor(arguments, plan), LocalRanks(arguments), arguments.network, arguments.peers}};
   if (!arguments.target.empty()) {
     ASSIGN_OR_RETURN(targets, TargetsNamed(arguments.target));
     runs.clear();
@@ -156,6 +174,13 @@ absl::Status RunHere(const Arguments& arguments, experiments::SignalWaiter& sign
   options.directory = scratch->path();
   options.binary = os::SiblingBinary("bench/comm_test");
   options.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  TestHosts hosts;
+  if (!arguments.hosts.empty()) {
+    ASSIGN_OR_RETURN(hosts, ConnectHosts(arguments, options.binary, options.say, clock));
+    options.hosts = hosts.hosts.get();
+    options.sites = hosts.hosts->sites();
+    runs.front().ranks = hosts.ranks;
+  }
   options.found = [&results](const Record& record) { results.Take(record); };
   for (const TargetRun& run : runs) {
     options.plans = run.plans;

@@ -9,7 +9,8 @@ namespace {
 
 void AddHere(Arguments& arguments, FlagSet& flags) {
   flags.BeginGroup("On this machine");
-  flags.Add({"local_ranks", "ranks to start here", "2", SetWhole(&arguments.local_ranks, 1, 1024)});
+  flags.Add({"local_ranks", "ranks to start", "2, with --hosts a rank for each slot",
+             SetWhole(&arguments.local_ranks, 1, 1024)});
   flags.Add({"network", "in the network lab, each rank a node: 1gbit; 1gbit,0.5ms; ... (as root)",
              "loopback", SetText(&arguments.network)});
   flags.Add({"rounds", "how often everything is measured, in turn", "1, with --target 9",
@@ -22,6 +23,18 @@ void AddHere(Arguments& arguments, FlagSet& flags) {
              SetText(&arguments.peers_directory)});
   flags.Add({"target", "measure and judge rows of the table in bench/README.md: a list, or all", "",
              SetText(&arguments.target)});
+  flags.BeginGroup("On other hosts");
+  flags.Add({"hosts",
+             "start the ranks on these hosts over ssh; a file, one a line: ADDRESS [slots=N] "
+             "[user=NAME] [port=N] [interface=NAME or CIDR]",
+             "this machine", SetText(&arguments.hosts)});
+  flags.Add({"ssh_option", "an option of ssh, as after its -o; may be given several times", "",
+             AppendText(&arguments.ssh_options), false, /*repeatable=*/true});
+  flags.Add({"remote_dir", "folder on the hosts for the program and a run's files",
+             "~/.cache/crossover", SetText(&arguments.remote_dir)});
+  flags.Add({"launcher_interface", "where the hosts reach this machine, as --interface",
+             "the address that the hosts see ssh come from",
+             SetText(&arguments.launcher_interface)});
   flags.BeginGroup("Results");
   flags.Add({"json", "file that gets every line as JSON", "none", SetText(&arguments.json)});
   flags.Add({"fit", "file for the alpha-beta fit of what was measured, JSON lines", "none",
@@ -83,10 +96,16 @@ absl::Status CheckArguments(const Arguments& arguments, const ParsedFlags& parse
     return refuse("--rank: missing; fix: --rank=0 on the host that --rendezvous names, and so on");
   }
   if (by_hand && (!arguments.network.empty() || !arguments.peers.empty() ||
-                  !arguments.target.empty() || arguments.rounds > 0)) {
+                  !arguments.target.empty() || !arguments.hosts.empty() || arguments.rounds > 0)) {
     return refuse(
-        "--rank: a rank that was started by hand measures once, without --network, --peers, "
-        "--target and --rounds");
+        "--rank: a rank that was started by hand measures once, without --network, --hosts, "
+        "--peers, --target and --rounds");
+  }
+  if (!arguments.hosts.empty() &&
+      (!arguments.network.empty() || !arguments.peers.empty() || !arguments.target.empty())) {
+    return refuse(
+        "--hosts: hosts have a network of their own, and the peers run on this machine; fix: leave "
+        "out --network, --peers and --target");
   }
   if (arguments.rendezvous_host != "rank0" && arguments.rendezvous_host != "launcher") {
     return refuse(absl::StrCat("--rendezvous_host=", arguments.rendezvous_host,

@@ -15,9 +15,13 @@ namespace crossover::bench {
 
 struct Arguments {
   PlanFlags plan;
-  int64_t local_ranks = 2;
-  int64_t rounds = 0;  // 0: one, with --target nine
+  int64_t local_ranks = 0;  // 0: two, with --hosts one for each slot
+  int64_t rounds = 0;       // 0: one, with --target nine
   std::string network;
+  std::string hosts;  // a file
+  std::string remote_dir;
+  std::string launcher_interface;
+  std::vector<std::string> ssh_options;
   std::string peers;
   std::string peers_directory;
   std::string target;

@@ -1,26 +1,27 @@
 #include "bench/comm/fit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
-#include <set>
-#include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bench/comm/test_plan.h"
 #include "experiments/json_archive.h"
 #include "experiments/statistics.h"
 
 namespace crossover::bench {
 
 template <typename Archive>
-void Fields(Archive& archive, AlphaBeta& fit) {
+void Fields(Archive& archive, Fit& fit) {
+  archive("network", fit.network);
   archive("transport", fit.transport);
-  archive("buffers", fit.buffers);
-  archive("op", fit.op);
-  archive("algorithm", fit.algorithm);
-  archive("alpha_us", fit.alpha_us);
-  archive("beta_us_per_MB", fit.beta_us_per_MB);
+  archive("alpha_us", fit.costs.alpha_us);
+  archive("message_us", fit.costs.message_us);
+  archive("beta_us_per_byte", fit.costs.beta_us_per_byte);
+  archive("gamma_us_per_byte", fit.costs.gamma_us_per_byte);
   archive("points", fit.points);
   archive("error_median", fit.error_median);
 }
@@ -29,9 +30,13 @@ namespace {
 
 using allreduce::Kind;
 
+constexpr size_t kConstants = 4;
+constexpr int kSweeps = 20'000;
+using Constants = std::array<double, kConstants>;
+
+// Of one measured time: how often it holds each constant.
 struct Point {
-  double steps = 0;
-  double megabytes = 0;
+  Constants counts{};
   double time_us = 0;
 };
 
@@ -43,91 +48,93 @@ std::optional<Kind> OpNamed(const std::string& word) {
   return std::nullopt;
 }
 
-// Minimises the sum of ((alpha s + beta m - t) / t)^2.
-void Solve(const std::vector<Point>& points, AlphaBeta& fit) {
-  double ss = 0, sm = 0, mm = 0, s = 0, m = 0;
+std::optional<Point> PointOf(const Record& record) {
+  const std::optional<Kind> op = OpNamed(record.op);
+  const std::optional<allreduce::Algorithm> algorithm = allreduce::AlgorithmNamed(record.algorithm);
+  if (record.library != "crossover" || !op || !algorithm || record.ranks < 2) return std::nullopt;
+  if (record.time_us <= 0) return std::nullopt;
+  const allreduce::Place place = {
+      .rank = 0, .world_size = static_cast<int>(record.ranks), .root = 0, .host_of = {}};
+  // Every rank passes for a host of its own: all of the cost is that of the transport.
+  const allreduce::Cost cost =
+      allreduce::CostsOf(*op, *algorithm, place, record.bytes).between_hosts;
+  return Point{{cost.steps, cost.messages, cost.bytes, cost.combined_bytes}, record.time_us};
+}
+
+// Minimises the sum of ((counts . constants - time) / time)^2 over constants >= 0, one constant
+// after the other, again and again: the function is convex. Counts are scaled alike first.
+Constants Solve(const std::vector<Point>& points) {
+  Constants scale{};
   for (const Point& point : points) {
-    const double steps = point.steps / point.time_us;
-    const double megabytes = point.megabytes / point.time_us;
-    ss += steps * steps;
-    sm += steps * megabytes;
-    mm += megabytes * megabytes;
-    s += steps;
-    m += megabytes;
+    for (size_t i = 0; i < kConstants; ++i) {
+      scale[i] += std::pow(point.counts[i] / point.time_us, 2);
+    }
   }
-  const double determinant = ss * mm - sm * sm;
-  if (determinant > 1e-12 * ss * mm) {
-    fit.alpha_us = (s * mm - m * sm) / determinant;
-    fit.beta_us_per_MB = (m * ss - s * sm) / determinant;
-  } else {  // nothing but steps, as a barrier
-    fit.alpha_us = s / ss;
+  for (double& each : scale) each = each > 0 ? 1 / std::sqrt(each) : 0;
+  std::array<Constants, kConstants> products{};
+  Constants targets{};
+  for (const Point& point : points) {
+    for (size_t i = 0; i < kConstants; ++i) {
+      const double share = point.counts[i] / point.time_us * scale[i];
+      targets[i] += share;
+      for (size_t j = 0; j < kConstants; ++j) {
+        products[i][j] += share * point.counts[j] / point.time_us * scale[j];
+      }
+    }
   }
-  // At the edge of what is allowed the other constant is alone.
-  if (fit.alpha_us <= 0) {
-    fit.alpha_us = 0;
-    fit.beta_us_per_MB = mm > 0 ? m / mm : 0;
-  } else if (fit.beta_us_per_MB <= 0) {
-    fit.beta_us_per_MB = 0;
-    fit.alpha_us = s / ss;
+  Constants constants{};
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (size_t i = 0; i < kConstants; ++i) {
+      if (products[i][i] <= 0) continue;
+      double rest = targets[i];
+      for (size_t j = 0; j < kConstants; ++j) {
+        if (j != i) rest -= products[i][j] * constants[j];
+      }
+      constants[i] = std::max(0.0, rest / products[i][i]);
+    }
   }
+  for (size_t i = 0; i < kConstants; ++i) constants[i] *= scale[i];
+  return constants;
+}
+
+double MedianError(const std::vector<Point>& points, const Constants& constants) {
   std::vector<double> errors;
   for (const Point& point : points) {
-    const double model = fit.alpha_us * point.steps + fit.beta_us_per_MB * point.megabytes;
+    double model = 0;
+    for (size_t i = 0; i < kConstants; ++i) model += point.counts[i] * constants[i];
     errors.push_back(std::abs(model / point.time_us - 1));
   }
-  fit.error_median = experiments::Median(std::move(errors));
+  return experiments::Median(std::move(errors));
 }
 
 }  // namespace
 
-Work WorkOf(Kind op, allreduce::Algorithm algorithm, int ranks, int64_t bytes) {
-  Work work;
-  const int64_t length = bytes / ranks * ranks;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const allreduce::Schedule schedule = allreduce::MakeSchedule(
-        op, algorithm, {.rank = rank, .world_size = ranks, .root = 0, .host_of = {}}, length);
-    int64_t sent = 0;
-    int64_t received = 0;
-    for (const allreduce::Step& step : schedule) {
-      for (const allreduce::Transfer& send : step.sends) sent += send.segment.length;
-      for (const allreduce::Transfer& receive : step.receives) received += receive.segment.length;
-    }
-    work.steps = std::max(work.steps, static_cast<double>(schedule.size()));
-    work.bytes = std::max(work.bytes, static_cast<double>(std::max(sent, received)));
-  }
-  return work;
-}
-
-std::vector<AlphaBeta> FitAlphaBeta(const std::vector<Record>& records) {
-  using Key = std::tuple<std::string, std::string, std::string, std::string>;
-  std::map<Key, std::vector<Point>> points;
-  std::map<Key, std::set<int64_t>> sizes;
+std::vector<Fit> FitCosts(const std::vector<Record>& records) {
+  std::map<std::pair<std::string, std::string>, std::vector<Point>> measured;
   for (const Record& record : records) {
-    const std::optional<Kind> op = OpNamed(record.op);
-    const std::optional<allreduce::Algorithm> algorithm =
-        allreduce::AlgorithmNamed(record.algorithm);
-    if (record.library != "crossover" || !op || !algorithm || record.ranks < 2) continue;
-    if (record.time_us <= 0) continue;
-    const Work work = WorkOf(*op, *algorithm, static_cast<int>(record.ranks), record.bytes);
-    const Key key = {record.transport, record.buffers, record.op, record.algorithm};
-    points[key].push_back({work.steps, work.bytes * 1e-6, record.time_us});
-    sizes[key].insert(record.bytes);
+    if (const std::optional<Point> point = PointOf(record)) {
+      measured[{record.network, record.transport}].push_back(*point);
+    }
   }
-  std::vector<AlphaBeta> fits;
-  for (const auto& [key, measured] : points) {
-    if (sizes[key].size() < 2 && std::get<2>(key) != WordFor(Kind::kBarrier)) continue;
-    AlphaBeta fit;
-    std::tie(fit.transport, fit.buffers, fit.op, fit.algorithm) = key;
-    fit.points = static_cast<int64_t>(measured.size());
-    Solve(measured, fit);
+  std::vector<Fit> fits;
+  for (const auto& [where, points] : measured) {
+    const Constants constants = Solve(points);
+    Fit fit;
+    std::tie(fit.network, fit.transport) = where;
+    fit.costs = {.alpha_us = constants[0],
+                 .message_us = constants[1],
+                 .beta_us_per_byte = constants[2],
+                 .gamma_us_per_byte = constants[3]};
+    fit.points = static_cast<int64_t>(points.size());
+    fit.error_median = MedianError(points, constants);
     fits.push_back(fit);
   }
   return fits;
 }
 
-std::string WriteFits(const std::vector<AlphaBeta>& fits) {
+std::string WriteFits(const std::vector<Fit>& fits) {
   std::string text;
-  for (const AlphaBeta& fit : fits) absl::StrAppend(&text, experiments::WriteJson(fit), "\n");
+  for (const Fit& fit : fits) absl::StrAppend(&text, experiments::WriteJson(fit), "\n");
   return text;
 }
 

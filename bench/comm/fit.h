@@ -1,7 +1,5 @@
-// The alpha-beta model of measured collectives: time = alpha x steps + beta x bytes, where steps
-// and bytes are those of the rank's schedule that has most of them. A pair of constants for each
-// transport, operation and algorithm, over all sizes and numbers of ranks that were measured, so
-// that the choice among algorithms can be made for sizes and ranks that were not. Pure.
+// What a transport costs, fitted to measured collectives (the model is allreduce/choice.h's): the
+// constants by which algorithms are chosen. Pure.
 #ifndef CROSSOVER_BENCH_COMM_FIT_H_
 #define CROSSOVER_BENCH_COMM_FIT_H_
 
@@ -9,37 +7,27 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "allreduce/algorithms.h"
+#include "allreduce/choice.h"
 #include "bench/comm/record.h"
-#include "bench/comm/test_plan.h"
 
 namespace crossover::bench {
 
-struct Work {
-  double steps = 0;  // one after the other
-  double bytes = 0;  // that one rank sends or receives, whichever is more
-};
-Work WorkOf(allreduce::Kind op, allreduce::Algorithm algorithm, int ranks, int64_t bytes);
-
-struct AlphaBeta {
+struct Fit {
+  std::string network;  // the lab's spec, or ""
   std::string transport;
-  std::string buffers;
-  std::string op;
-  std::string algorithm;
-  double alpha_us = 0;        // of a step
-  double beta_us_per_MB = 0;  // of 10^6 bytes
+  allreduce::CostFit costs;
   int64_t points = 0;
   double error_median = 0;  // |model - measured| / measured
 };
 
-// Least squares of the relative errors, so that small sizes count as much as large ones; neither
-// constant is negative. Algorithms with fewer than two different sizes are left out, as are peers
-// and limits.
-std::vector<AlphaBeta> FitAlphaBeta(const std::vector<Record>& records);
+// One for each network and transport: least squares of the relative errors, so that small sizes
+// count as much as large ones, with no constant below 0. Of our own lines whose algorithm is a
+// schedule's; ranks of one line are on one host, or each on its own. Constants that no algorithm
+// among them tells apart share their cost between them.
+std::vector<Fit> FitCosts(const std::vector<Record>& records);
 
 // JSON lines, one a fit.
-std::string WriteFits(const std::vector<AlphaBeta>& fits);
+std::string WriteFits(const std::vector<Fit>& fits);
 
 }  // namespace crossover::bench
 

@@ -2,61 +2,72 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/comm/test_plan.h"
+
 namespace crossover::bench {
 namespace {
 
 using allreduce::Algorithm;
+using allreduce::CostFit;
 using allreduce::Kind;
 
-TEST(Fit, WorkOfTheRing) {
-  const Work work = WorkOf(Kind::kAllReduce, Algorithm::kRing, 4, 4 << 20);
-  EXPECT_DOUBLE_EQ(work.steps, 6);                // 2 (N-1)
-  EXPECT_DOUBLE_EQ(work.bytes, 1.5 * (4 << 20));  // 2 (N-1)/N M
+Record RecordOf(Algorithm algorithm, int ranks, int64_t bytes, double time_us) {
+  Record record;
+  record.library = "crossover";
+  record.transport = "tcp";
+  record.algorithm = allreduce::NameOf(algorithm);
+  record.op = WordFor(Kind::kAllReduce);
+  record.ranks = ranks;
+  record.bytes = bytes;
+  record.time_us = time_us;
+  return record;
+}
+
+double TimeUs(Algorithm algorithm, int ranks, int64_t bytes, const CostFit& costs) {
+  const allreduce::Place place = {.rank = 0, .world_size = ranks, .root = 0, .host_of = {}};
+  return allreduce::TimeUs(allreduce::CostsOf(Kind::kAllReduce, algorithm, place, bytes), costs,
+                           costs);
 }
 
 TEST(Fit, FindsTheConstantsThatMadeTheTimes) {
+  const CostFit made = {
+      .alpha_us = 7, .message_us = 3, .beta_us_per_byte = 5e-4, .gamma_us_per_byte = 2e-4};
   std::vector<Record> records;
-  for (const int ranks : {2, 4}) {
-    for (const int64_t bytes : {4 << 10, 64 << 10, 1 << 20, 16 << 20}) {
-      const Work work = WorkOf(Kind::kAllReduce, Algorithm::kRing, ranks, bytes);
-      Record record;
-      record.library = "crossover";
-      record.transport = "tcp";
-      record.algorithm = "ring";
-      record.op = "all_reduce";
-      record.ranks = ranks;
-      record.bytes = bytes;
-      record.time_us = 7 * work.steps + 500 * work.bytes * 1e-6;
-      records.push_back(record);
-      record.library = "gloo";  // not ours: left out
-      record.time_us = 1;
-      records.push_back(record);
+  for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kRecursiveDoubling,
+                                    Algorithm::kHalvingDoubling, Algorithm::kDirect}) {
+    for (const int ranks : {2, 4}) {
+      for (const int64_t bytes : {4 << 10, 64 << 10, 1 << 20, 16 << 20}) {
+        records.push_back(RecordOf(algorithm, ranks, bytes, TimeUs(algorithm, ranks, bytes, made)));
+        Record peer = RecordOf(algorithm, ranks, bytes, 1);
+        peer.library = "gloo";  // not ours: left out
+        records.push_back(peer);
+      }
     }
   }
-  const std::vector<AlphaBeta> fits = FitAlphaBeta(records);
+  const std::vector<Fit> fits = FitCosts(records);
   ASSERT_EQ(fits.size(), 1);
-  EXPECT_NEAR(fits[0].alpha_us, 7, 1e-6);
-  EXPECT_NEAR(fits[0].beta_us_per_MB, 500, 1e-6);
-  EXPECT_NEAR(fits[0].error_median, 0, 1e-9);
-  EXPECT_EQ(fits[0].points, 8);
+  EXPECT_EQ(fits[0].points, 32);
+  EXPECT_LT(fits[0].error_median, 1e-3);
+  EXPECT_NEAR(fits[0].costs.alpha_us, 7, 0.07);
+  EXPECT_NEAR(fits[0].costs.message_us, 3, 0.1);
+  EXPECT_NEAR(fits[0].costs.beta_us_per_byte, 5e-4, 1e-5);
+  EXPECT_NEAR(fits[0].costs.gamma_us_per_byte, 2e-4, 1e-5);
+  EXPECT_NE(WriteFits(fits).find("\"transport\":\"tcp\""), std::string::npos);
 }
 
 TEST(Fit, ConstantsAreNotNegative) {
-  std::vector<Record> records;
-  for (const int64_t bytes : {4 << 10, 1 << 20}) {
-    Record record;
-    record.library = "crossover";
-    record.algorithm = "ring";
-    record.op = "all_reduce";
-    record.ranks = 2;
-    record.bytes = bytes;
-    record.time_us = bytes == 4 << 10 ? 100 : 10;  // larger is faster
-    records.push_back(record);
-  }
-  const std::vector<AlphaBeta> fits = FitAlphaBeta(records);
+  const std::vector<Fit> fits = FitCosts(
+      {RecordOf(Algorithm::kRing, 2, 4 << 10, 100), RecordOf(Algorithm::kRing, 2, 1 << 20, 10)});
   ASSERT_EQ(fits.size(), 1);
-  EXPECT_GT(fits[0].alpha_us, 0);
-  EXPECT_EQ(fits[0].beta_us_per_MB, 0);
+  EXPECT_GT(fits[0].costs.alpha_us, 0);
+  EXPECT_GE(fits[0].costs.beta_us_per_byte, 0);
+  EXPECT_GE(fits[0].costs.gamma_us_per_byte, 0);
+}
+
+TEST(Fit, PathsThatAreNoSchedulesAreLeftOut) {
+  Record record = RecordOf(Algorithm::kRing, 2, 4096, 10);
+  record.algorithm = "fused";
+  EXPECT_TRUE(FitCosts({record}).empty());
 }
 
 }  // namespace

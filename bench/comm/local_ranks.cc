@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "bench/comm/process_set.h"
@@ -18,23 +19,29 @@ namespace {
 
 constexpr double kEndS = 2;  // for ranks to end by themselves, and again when asked
 constexpr double kLossSMax = 10;
+// In the directory, here and on other hosts.
+constexpr char kTokenName[] = "token";
+constexpr char kRecordsName[] = "records.jsonl";
 
-experiments::ChildOptions RankProcess(const LocalOptions& options, int rank,
-                                      const std::string& rendezvous, const std::string& token) {
-  const Place& place = options.places[rank % options.places.size()];
+absl::StatusOr<std::unique_ptr<experiments::StartedProcess>> StartRank(
+    const LocalOptions& options, experiments::RunHosts& hosts, int rank,
+    const std::string& rendezvous, const std::string& log_path) {
+  const experiments::Site& site = options.sites.Of(net::Role::kWorker, rank);
+  const experiments::RunPaths there = hosts.PathsAt(site);
   experiments::ChildOptions child;
-  child.log_path = absl::StrCat(options.directory, "/rank-", rank, ".log");
-  child.network_namespace = place.network_namespace;
-  child.arguments = {options.binary,
+  child.log_path = log_path;
+  child.arguments = {there.worker_binary,
                      absl::StrCat("--rank=", rank),
                      absl::StrCat("--world_size=", options.ranks),
                      absl::StrCat("--rendezvous=", rendezvous),
                      "--rendezvous_host=launcher",
-                     absl::StrCat("--listen=", net::FormatHostPort({place.address, 0})),
-                     absl::StrCat("--token_file=", token)};
+                     absl::StrCat("--listen=", net::FormatHostPort({site.address, 0})),
+                     absl::StrCat("--token_file=", there.directory, "/", kTokenName)};
   for (const std::string& flag : FlagsOf(options.plan)) child.arguments.push_back(flag);
-  if (rank == 0) child.arguments.push_back("--json=" + options.directory + "/records.jsonl");
-  return child;
+  if (rank == 0) {
+    child.arguments.push_back(absl::StrCat("--json=", there.directory, "/", kRecordsName));
+  }
+  return hosts.Start(site, child);
 }
 
 // What the rendezvous saw is the cause; how processes ended is a detail of it.
@@ -46,16 +53,17 @@ absl::Status Cause(const net::RendezvousServer& rendezvous, ProcessSet& processe
   return absl::Status(seen.code(), absl::StrCat(seen.message(), processes.Killed()));
 }
 
-absl::Status RunProcesses(const LocalOptions& options, net::RendezvousServer& rendezvous,
-                          const std::string& token_path, experiments::SignalWaiter& signals,
+absl::Status RunProcesses(const LocalOptions& options, experiments::RunHosts& hosts,
+                          net::RendezvousServer& rendezvous, experiments::SignalWaiter& signals,
                           Clock& clock) {
   ProcessSet processes(signals, clock);
   std::vector<int> pids;
   for (int rank = 0; rank < options.ranks; ++rank) {
-    ASSIGN_OR_RETURN(const int pid,
-                     processes.Start(absl::StrCat("rank ", rank),
-                                     RankProcess(options, rank, rendezvous.address(), token_path)));
-    pids.push_back(pid);
+    const std::string log_path = absl::StrCat(options.directory, "/rank-", rank, ".log");
+    ASSIGN_OR_RETURN(std::unique_ptr<experiments::StartedProcess> started,
+                     StartRank(options, hosts, rank, rendezvous.address(), log_path));
+    pids.push_back(started->pid());
+    processes.Add(absl::StrCat("rank ", rank), log_path, std::move(started));
   }
   if (options.on_started) options.on_started(pids);
   absl::Status status = processes.Watch(options.time_s, [&] { return rendezvous.status(); });
@@ -69,26 +77,40 @@ absl::Status RunProcesses(const LocalOptions& options, net::RendezvousServer& re
   return status;
 }
 
+net::RendezvousServer::Options RendezvousOptions(const LocalOptions& options) {
+  net::RendezvousServer::Options rendezvous;
+  rendezvous.address = net::FormatHostPort({options.sites.launcher.address, 0});
+  rendezvous.identity.job_fingerprint = FingerprintOf(options.plan, options.ranks);
+  rendezvous.identity.token = net::MakeToken();
+  rendezvous.workers = options.ranks;
+  rendezvous.join_s = options.plan.deadline_s;
+  rendezvous.loss_s = std::min(options.plan.deadline_s / 2, kLossSMax);
+  return rendezvous;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Record>> RunLocalRanks(const LocalOptions& options,
                                                   experiments::SignalWaiter& signals,
                                                   Clock& clock) {
-  net::RendezvousServer::Options rendezvous_options;
-  rendezvous_options.address = net::FormatHostPort({options.launcher_address, 0});
-  rendezvous_options.identity.job_fingerprint = FingerprintOf(options.plan, options.ranks);
-  rendezvous_options.identity.token = net::MakeToken();
-  rendezvous_options.workers = options.ranks;
-  rendezvous_options.join_s = options.plan.deadline_s;
-  rendezvous_options.loss_s = std::min(options.plan.deadline_s / 2, kLossSMax);
-  const std::string token_path = options.directory + "/token";
-  RETURN_IF_ERROR(os::WriteFile(token_path, rendezvous_options.identity.token + "\n", 0600));
-  const std::string records_path = options.directory + "/records.jsonl";
+  experiments::LocalHost this_machine(options.binary, options.binary);
+  experiments::RunHosts& hosts = options.hosts == nullptr ? this_machine : *options.hosts;
+  const net::RendezvousServer::Options rendezvous_options = RendezvousOptions(options);
+  const std::string token_path = absl::StrCat(options.directory, "/", kTokenName);
+  const std::string records_path = absl::StrCat(options.directory, "/", kRecordsName);
   unlink(records_path.c_str());
+  RETURN_IF_ERROR(os::WriteFile(token_path, rendezvous_options.identity.token + "\n", 0600));
+  // A run has one, and hosts take it along.
+  RETURN_IF_ERROR(os::WriteFile(options.directory + "/job.textproto", ""));
   ASSIGN_OR_RETURN(const std::unique_ptr<net::RendezvousServer> rendezvous,
                    net::RendezvousServer::Start(rendezvous_options, clock));
-  const absl::Status status = RunProcesses(options, *rendezvous, token_path, signals, clock);
+  absl::Status status = hosts.Begin(options.directory);
+  if (status.ok()) status = RunProcesses(options, hosts, *rendezvous, signals, clock);
   unlink(token_path.c_str());
+  if (status.ok()) {
+    status = hosts.Collect(options.sites.Of(net::Role::kWorker, 0), kRecordsName);
+  }
+  hosts.End();
   RETURN_IF_ERROR(status);
   ASSIGN_OR_RETURN(const std::string lines, os::ReadFile(records_path));
   return ReadRecords(lines);

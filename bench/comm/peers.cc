@@ -34,8 +34,8 @@ constexpr OpenMpiAlgorithm kOpenMpiAlgorithms[] = {{"default", ""},
                                                    {"segmented_ring", "5"},
                                                    {"rabenseifner", "6"}};
 
-const Place& PlaceOf(const PeerOptions& options, int rank) {
-  return options.places[rank % options.places.size()];
+const experiments::Site& SiteOf(const PeerOptions& options, int rank) {
+  return options.sites[rank % options.sites.size()];
 }
 
 // What every peer's program is told.
@@ -71,13 +71,13 @@ absl::Status StartGloo(const PeerRun& run, const PeerOptions& options, const std
   for (int rank = 0; rank < options.ranks; ++rank) {
     experiments::ChildOptions child;
     child.log_path = absl::StrCat(options.directory, "/gloo-", rank, ".log");
-    child.network_namespace = PlaceOf(options, rank).network_namespace;
+    child.network_namespace = SiteOf(options, rank).network_namespace;
     child.environment = Environment(options);
     child.arguments = {options.programs + "/gloo_all_reduce",
                        absl::StrCat("--rank=", rank),
                        absl::StrCat("--ranks=", options.ranks),
                        absl::StrCat("--store=", store),
-                       absl::StrCat("--address=", PlaceOf(options, rank).address),
+                       absl::StrCat("--address=", SiteOf(options, rank).address),
                        absl::StrCat("--algorithms=", run.algorithms)};
     for (const std::string& flag : LoopFlags(options.plan)) child.arguments.push_back(flag);
     os::UniqueFd fd;
@@ -123,7 +123,7 @@ absl::Status StartOpenMpi(const PeerRun& run, const PeerOptions& options, const 
   std::vector<std::string>& arguments = child.arguments;
   if (!options.node_names.empty()) {
     // A namespace's name ends in its node's.
-    const std::string space = options.places.front().network_namespace;
+    const std::string space = options.sites.front().network_namespace;
     child.environment.emplace_back(
         "PEER_NAMESPACE_PREFIX", space.substr(0, space.size() - options.node_names.front().size()));
   }

@@ -8,11 +8,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bench/comm/local_ranks.h"
 #include "bench/comm/record.h"
 #include "bench/comm/test_plan.h"
 #include "core/clock.h"
 #include "experiments/signal_waiter.h"
+#include "experiments/site.h"
 
 namespace crossover::bench {
 
@@ -35,10 +35,10 @@ absl::Status CheckComparable(const TestPlan& plan);
 struct PeerOptions {
   TestPlan plan;
   int ranks = 2;
-  std::string programs;   // the folder that bench/peers/build has filled
-  std::string directory;  // for logs; exists
-  std::vector<Place> places;
-  std::vector<std::string> node_names;  // in the lab, beside the places; else empty
+  std::string programs;                  // the folder that bench/peers/build has filled
+  std::string directory;                 // for logs; exists
+  std::vector<experiments::Site> sites;  // rank r is at [r modulo size]
+  std::vector<std::string> node_names;   // in the lab, beside the sites; else empty
   double time_s = 600;
 };
 

@@ -53,9 +53,17 @@ ProcessSet::~ProcessSet() { TakeDown(0); }
 
 absl::StatusOr<int> ProcessSet::Start(const std::string& name,
                                       const experiments::ChildOptions& options) {
-  ASSIGN_OR_RETURN(experiments::ChildProcess child, experiments::ChildProcess::Start(options));
-  processes_.push_back({name, options.log_path, std::move(child)});
-  return processes_.back().child.pid();
+  experiments::Site here;
+  here.network_namespace = options.network_namespace;
+  ASSIGN_OR_RETURN(std::unique_ptr<experiments::StartedProcess> started,
+                   experiments::LocalHost("", "").Start(here, options));
+  Add(name, options.log_path, std::move(started));
+  return processes_.back().started->pid();
+}
+
+void ProcessSet::Add(const std::string& name, const std::string& log_path,
+                     std::unique_ptr<experiments::StartedProcess> process) {
+  processes_.push_back({name, log_path, std::move(process)});
 }
 
 absl::Status ProcessSet::Watch(double seconds, const std::function<absl::Status()>& check) {
@@ -63,7 +71,7 @@ absl::Status ProcessSet::Watch(double seconds, const std::function<absl::Status(
   while (true) {
     bool running = false;
     for (Process& process : processes_) {
-      const std::optional<experiments::ExitStatus> ended = process.child.Poll();
+      const std::optional<experiments::ExitStatus> ended = process.started->Poll();
       running = running || !ended.has_value();
       if (!ended.has_value() || ended->ok()) continue;
       return absl::UnavailableError(
@@ -86,7 +94,7 @@ bool ProcessSet::WaitForEnds(double seconds) {
   const int64_t deadline_ns = clock_.NowNs() + static_cast<int64_t>(seconds * 1e9);
   while (true) {
     bool running = false;
-    for (Process& process : processes_) running = running || !process.child.Poll().has_value();
+    for (Process& process : processes_) running = running || !process.started->Poll().has_value();
     if (!running) return true;
     if (clock_.NowNs() >= deadline_ns) return false;
     signals_.Wait(0.02);
@@ -94,10 +102,10 @@ bool ProcessSet::WaitForEnds(double seconds) {
 }
 
 void ProcessSet::TakeDown(double seconds) {
-  for (Process& process : processes_) process.child.Signal(SIGTERM);
-  for (Process& process : processes_) process.child.Signal(SIGCONT);
+  for (Process& process : processes_) process.started->Signal(SIGTERM);
+  for (Process& process : processes_) process.started->Signal(SIGCONT);
   if (!WaitForEnds(seconds)) {
-    for (Process& process : processes_) process.child.Signal(SIGKILL);
+    for (Process& process : processes_) process.started->Signal(SIGKILL);
     WaitForEnds(seconds + 1);
   }
   KillOrphans();
@@ -106,7 +114,7 @@ void ProcessSet::TakeDown(double seconds) {
 // Those that lost their parents: killed once our own have ended.
 void ProcessSet::KillOrphans() {
   std::set<pid_t> known = others_;
-  for (const Process& process : processes_) known.insert(process.child.pid());
+  for (const Process& process : processes_) known.insert(process.started->pid());
   for (const pid_t pid : Children()) {
     if (known.count(pid) > 0) continue;
     kill(pid, SIGKILL);
@@ -117,7 +125,7 @@ void ProcessSet::KillOrphans() {
 std::string ProcessSet::Killed() {
   std::string text;
   for (Process& process : processes_) {
-    const std::optional<experiments::ExitStatus> ended = process.child.Poll();
+    const std::optional<experiments::ExitStatus> ended = process.started->Poll();
     if (!ended.has_value() || ended->signal == 0) continue;
     absl::StrAppend(&text, " (", process.name, " ", ended->Describe(), ")");
   }

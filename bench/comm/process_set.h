@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "core/clock.h"
 #include "experiments/child_process.h"
+#include "experiments/run_hosts.h"
 #include "experiments/signal_waiter.h"
 
 namespace crossover::bench {
@@ -29,6 +31,9 @@ class ProcessSet {
 
   // `name` is for errors: "rank 2". Returns the process's id.
   absl::StatusOr<int> Start(const std::string& name, const experiments::ChildOptions& options);
+  // One that was started already, here or on another host.
+  void Add(const std::string& name, const std::string& log_path,
+           std::unique_ptr<experiments::StartedProcess> process);
   // Until all have ended (OK only if all ended well), one ended badly (named, with the last lines
   // of its log), `check` says otherwise, the time is over (DeadlineExceeded), or SIGINT or SIGTERM
   // came (Cancelled).
@@ -44,7 +49,7 @@ class ProcessSet {
   struct Process {
     std::string name;
     std::string log_path;
-    experiments::ChildProcess child;
+    std::unique_ptr<experiments::StartedProcess> started;
   };
   void KillOrphans();
 

@@ -3,17 +3,18 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
-#include <system_error>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allreduce/choice.h"
 #include "bench/comm/limits.h"
 #include "core/status.h"
 #include "net/inproc_endpoint.h"
 #include "os/files.h"
+#include "os/host_identity.h"
 
 namespace crossover::bench {
 namespace {
@@ -21,23 +22,7 @@ namespace {
 using allreduce::Algorithm;
 using allreduce::Kind;
 
-constexpr int64_t kSmallBytes = 32 << 10;  // below, a message's latency is what counts
 constexpr size_t kInprocQueueBytes = 1 << 20;
-
-Algorithm ChooseAlgorithm(Kind kind, int64_t bytes) {
-  switch (kind) {
-    case Kind::kAllReduce:
-      return bytes <= kSmallBytes ? Algorithm::kRecursiveDoubling : Algorithm::kRing;
-    case Kind::kBroadcast:
-      return bytes <= kSmallBytes ? Algorithm::kTree : Algorithm::kChain;
-    case Kind::kBarrier:
-      return Algorithm::kDissemination;
-    case Kind::kReduceScatter:
-    case Kind::kAllGather:
-      return Algorithm::kRing;
-  }
-  return Algorithm::kRing;
-}
 
 double CpuSeconds(int who) {
   rusage usage{};
@@ -52,18 +37,6 @@ double CpuSeconds(int who) {
 std::string MachineId() {
   const absl::StatusOr<std::string> id = os::ReadFile("/proc/sys/kernel/random/boot_id");
   return id.ok() ? *id : "";
-}
-
-// Ranks in one network namespace of one machine share memory; the lab's nodes pass for hosts.
-std::string HostId() {
-  std::error_code error;
-  return absl::StrCat(MachineId(),
-                      std::filesystem::read_symlink("/proc/self/ns/net", error).string());
-}
-
-bool AllEqual(const std::vector<std::string>& texts) {
-  return std::count(texts.begin(), texts.end(), texts.front()) ==
-         static_cast<int64_t>(texts.size());
 }
 
 // Whether a machine has more ranks than cores.
@@ -100,11 +73,9 @@ absl::StatusOr<std::unique_ptr<RankLinks>> RankLinks::Open(Options options, cons
                    net::ConnectTcp(std::move(listener), tcp, clock));
   links->transport_ = "tcp";
   ASSIGN_OR_RETURN(const std::vector<std::string> machines, links->control_->Exchange(MachineId()));
-  ASSIGN_OR_RETURN(const std::vector<std::string> hosts, links->control_->Exchange(HostId()));
   const bool yield = Oversubscribed(machines);
-  const uint64_t job = options.identity.job_fingerprint;
-  links->SetUpCommunicator(std::move(measured), job, yield);
-  RETURN_IF_ERROR(links->SetUpSharedMemory(job, yield, AllEqual(hosts)));
+  links->SetUpCommunicator(std::move(measured), options.identity.job_fingerprint, yield);
+  RETURN_IF_ERROR(links->ShareMemory(yield));
   return links;
 }
 
@@ -141,8 +112,8 @@ void RankLinks::SetUpCommunicator(std::unique_ptr<net::Endpoint> endpoint, uint6
   options.job = job;
   options.engine.silence_s = plan_.deadline_s;
   options.engine.yield = yield;
-  options.choose = [](Kind kind, const allreduce::Place&, int64_t bytes) {
-    return ChooseAlgorithm(kind, bytes);
+  options.choose = [this](Kind kind, const allreduce::Place&, int64_t bytes) {
+    return Choose(kind, bytes);
   };
   communicator_ = std::make_unique<allreduce::Communicator>(*measured_endpoint_, options, clock_);
 }
@@ -155,44 +126,65 @@ absl::Status RankLinks::Measure(const std::function<void(const Record&)>& found)
   return RunSweep(plan_, *control_, MakeSubject(), found);
 }
 
-// auto: shared memory where all ranks can.
-absl::Status RankLinks::SetUpSharedMemory(uint64_t job, bool yield, bool one_host) {
+absl::Status RankLinks::ShareMemory(bool yield) {
   const bool wanted = plan_.transport == Transport::kSharedMemory;
-  if (wanted && !one_host) {
-    return absl::InvalidArgumentError(
-        "--transport=shared_memory: the ranks are on several hosts; fix: --transport=tcp");
-  }
-  if (wanted || (one_host && plan_.transport == Transport::kAuto && !plan_.algorithm)) {
-    ASSIGN_OR_RETURN(shared_memory_, SharedMemoryRanks::Open(*control_, *measured_endpoint_, job,
-                                                             plan_.deadline_s, yield, clock_));
+  // An algorithm that is named runs over the endpoint.
+  const bool may = wanted || (plan_.transport == Transport::kAuto && !plan_.algorithm);
+  allreduce::SharedMemoryGroup::Options options;
+  options.meeting.silence_s = plan_.deadline_s;
+  options.meeting.yield = yield;
+  ASSIGN_OR_RETURN(sharing_,
+                   allreduce::ShareHost(*communicator_, may ? os::HostIdentity() : std::nullopt,
+                                        options, *registry_, clock_));
+  if (sharing_.group != nullptr) {
+    communicator_->UseSharedMemory(*sharing_.group);
     transport_ = "shared_memory";
     return absl::OkStatus();
+  }
+  communicator_->SetHosts(sharing_.host_of);
+  if (wanted) {
+    return absl::InvalidArgumentError(absl::StrCat("--transport=shared_memory: ", sharing_.reason,
+                                                   "; fix: --transport=auto or tcp"));
   }
   if (!plan_.shared_buffers) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "--buffers=shared: ranks that talk over tcp share no memory; fix: --buffers=private");
 }
 
+Algorithm RankLinks::Choose(Kind kind, int64_t bytes) const {
+  const allreduce::Place place = {
+      .rank = 0, .world_size = control_->world_size(), .root = 0, .host_of = sharing_.host_of};
+  return allreduce::Choose(kind, bytes, place, allreduce::DefaultFitOfTcp());
+}
+
+// Of the calls since this was last asked.
+std::string RankLinks::AlgorithmName(int64_t bytes) {
+  if (sharing_.group == nullptr) {
+    return allreduce::NameOf(plan_.algorithm ? *plan_.algorithm : Choose(plan_.op, bytes));
+  }
+  const allreduce::SharedMemoryGroup::PathCounts before =
+      std::exchange(paths_, sharing_.group->path_counts());
+  if (paths_.fused > before.fused) return "fused";
+  return paths_.staged > before.staged ? "staged" : "small";
+}
+
+absl::StatusOr<Buffer> RankLinks::AllocateShared(int64_t bytes) {
+  ASSIGN_OR_RETURN(std::byte* const memory,
+                   registry_->Allocate("comm_test", std::max<int64_t>(bytes, 1)));
+  return Buffer(std::shared_ptr<std::byte>(
+      memory, [registry = registry_](std::byte* at) { registry->Free(at); }));
+}
+
 Subject RankLinks::MakeSubject() {
   const int usage_of = one_process_ ? RUSAGE_THREAD : RUSAGE_SELF;
   Subject subject;
   subject.transport = transport_;
+  subject.run = [this](const auto& request) { return communicator_->Run(request); };
+  subject.algorithm = [this](int64_t bytes) { return AlgorithmName(bytes); };
   subject.cpu_s = [usage_of] { return CpuSeconds(usage_of); };
   subject.allocate = Buffer::Private;
-  if (shared_memory_ == nullptr) {
-    subject.run = [this](const auto& request) { return communicator_->Run(request); };
-    subject.algorithm = [this](int64_t bytes) {
-      return allreduce::NameOf(plan_.algorithm ? *plan_.algorithm
-                                               : ChooseAlgorithm(plan_.op, bytes));
-    };
-    return subject;
-  }
-  subject.run = [this](const auto& request) { return shared_memory_->Run(request); };
-  subject.algorithm = [this](int64_t bytes) {
-    return SharedMemoryRanks::PathOf(bytes, plan_.shared_buffers);
-  };
   if (plan_.shared_buffers) {
-    subject.allocate = [this](int64_t bytes) { return shared_memory_->Allocate(bytes); };
+    subject.allocate = [this](int64_t bytes) { return AllocateShared(bytes); };
   }
   return subject;
 }

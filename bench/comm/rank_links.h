@@ -13,15 +13,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "allreduce/communicator.h"
+#include "allreduce/host_sharing.h"
+#include "allreduce/shared_memory/group.h"
 #include "bench/comm/control.h"
 #include "bench/comm/record.h"
-#include "bench/comm/shared_memory_ranks.h"
 #include "bench/comm/sweep.h"
 #include "bench/comm/test_plan.h"
 #include "core/clock.h"
 #include "net/endpoint.h"
 #include "net/identity.h"
 #include "net/tcp_endpoint.h"
+#include "os/shared_memory.h"
 
 namespace crossover::bench {
 
@@ -53,20 +55,28 @@ class RankLinks {
   void SetUpControl(std::unique_ptr<net::Endpoint> endpoint);
   // `yield`: ranks outnumber the cores of their machine.
   void SetUpCommunicator(std::unique_ptr<net::Endpoint> endpoint, uint64_t job, bool yield);
-  absl::Status SetUpSharedMemory(uint64_t job, bool yield, bool one_host);
+  // Finds out who shares a host, and shares memory where the plan wants it and all can.
+  absl::Status ShareMemory(bool yield);
+  allreduce::Algorithm Choose(allreduce::Kind kind, int64_t bytes) const;
+  std::string AlgorithmName(int64_t bytes);
+  absl::StatusOr<Buffer> AllocateShared(int64_t bytes);
   Subject MakeSubject();
 
   const TestPlan plan_;
   const Clock& clock_;
   bool one_process_ = false;
   std::string transport_;
+  // Buffers that it has given away outlive the links.
+  std::shared_ptr<os::SharedBufferRegistry> registry_ =
+      std::make_shared<os::SharedBufferRegistry>();
   std::mutex mutex_;  // of the two endpoints' pointers, for Abort
   absl::Status aborted_;
   std::unique_ptr<net::Endpoint> control_endpoint_;
   std::unique_ptr<net::Endpoint> measured_endpoint_;
   std::unique_ptr<Control> control_;
+  allreduce::HostSharing sharing_;
   std::unique_ptr<allreduce::Communicator> communicator_;
-  std::unique_ptr<SharedMemoryRanks> shared_memory_;  // instead of the communicator, or null
+  allreduce::SharedMemoryGroup::PathCounts paths_;  // when they were last asked for
 };
 
 }  // namespace crossover::bench

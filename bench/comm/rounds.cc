@@ -29,7 +29,7 @@ constexpr double kPossibleSlack = 1.02;  // what the lab's own check allows
 struct Lab {
   std::unique_ptr<lab::NetworkLab> network;
   std::optional<lab::ScopedNamespace> control;  // left before the lab goes down
-  std::vector<Place> places;
+  experiments::Sites sites;
   std::vector<std::string> node_names;
   Record probe;
   double link_bytes_per_s = 0;
@@ -78,8 +78,14 @@ absl::StatusOr<std::unique_ptr<Lab>> BringUpLab(const RoundsOptions& options,
   ASSIGN_OR_RETURN(const lab::ProbeResult probe, lab::ProbeLab(*lab.network, probe_options));
   RETURN_IF_ERROR(lab::CheckProbe(probe));
   lab.probe = ProbeRecord(probe);
+  lab.sites.launcher.address = lab.network->control().address;
+  lab.sites.workers.clear();
   for (const lab::Node& node : lab.network->nodes()) {
-    lab.places.push_back({node.address, node.network_namespace});
+    experiments::Site site;
+    site.node = node.name;
+    site.address = node.address;
+    site.network_namespace = node.network_namespace;
+    lab.sites.workers.push_back(site);
     lab.node_names.push_back(node.name);
   }
   lab.link_bytes_per_s =
@@ -94,7 +100,8 @@ absl::StatusOr<std::unique_ptr<Lab>> BringUpLab(const RoundsOptions& options,
 std::vector<std::string> PeerTransports(const std::vector<TestPlan>& plans, bool in_lab) {
   std::vector<std::string> transports;
   for (const TestPlan& plan : plans) {
-    const bool shared = !in_lab && plan.transport == Transport::kSharedMemory;
+    const bool shared = !in_lab && (plan.transport == Transport::kSharedMemory ||
+                                    (plan.transport == Transport::kAuto && !plan.algorithm));
     const std::string transport = shared ? "shared_memory" : "tcp";
     if (std::find(transports.begin(), transports.end(), transport) == transports.end()) {
       transports.push_back(transport);
@@ -152,9 +159,10 @@ class Rounds {
   }
 
   absl::StatusOr<std::vector<Record>> RunOurs(const TestPlan& plan, int round) {
-    options_.say(absl::StrCat("round ", round + 1, " of ", options_.rounds, ": crossover ",
-                              NameOf(plan.transport), plan.shared_buffers ? " shared buffers" : "",
-                              ", ", options_.ranks, " ranks"));
+    options_.say(absl::StrCat(
+        "round ", round + 1, " of ", options_.rounds, ": crossover ", NameOf(plan.transport), " ",
+        plan.algorithm ? allreduce::NameOf(*plan.algorithm) : "auto",
+        plan.shared_buffers ? ", shared buffers" : "", ", ", options_.ranks, " ranks"));
     if (plan.transport == Transport::kInproc) {
       return RunInProcess(
           plan, options_.ranks, [this] { return WaitUnlessStopped(); }, clock_);
@@ -164,8 +172,8 @@ class Rounds {
     local.ranks = options_.ranks;
     local.directory = options_.directory;
     local.binary = options_.binary;
-    local.places = lab_ ? lab_->places : std::vector<Place>{Place()};
-    if (lab_) local.launcher_address = lab_->network->control().address;
+    local.sites = lab_ ? lab_->sites : options_.sites;
+    local.hosts = options_.hosts;
     local.on_started = options_.on_started;
     return RunLocalRanks(local, signals_, clock_);
   }
@@ -178,7 +186,7 @@ class Rounds {
     peer.ranks = options_.ranks;
     peer.programs = options_.programs;
     peer.directory = options_.directory;
-    peer.places = lab_ ? lab_->places : std::vector<Place>{Place()};
+    peer.sites = lab_ ? lab_->sites.workers : options_.sites.workers;
     if (lab_) peer.node_names = lab_->node_names;
     return RunPeer(run, peer, signals_, clock_);
   }

@@ -12,7 +12,9 @@
 #include "bench/comm/record.h"
 #include "bench/comm/test_plan.h"
 #include "core/clock.h"
+#include "experiments/run_hosts.h"
 #include "experiments/signal_waiter.h"
+#include "experiments/site.h"
 
 namespace crossover::bench {
 
@@ -20,7 +22,10 @@ struct RoundsOptions {
   std::vector<TestPlan> plans;  // each of them is run in every round
   int ranks = 2;
   int rounds = 1;
-  std::string network;    // the lab's spec (lab/network_spec.h); "": loopback
+  std::string network;  // the lab's spec (lab/network_spec.h); "": none
+  // Without a lab: where the ranks are, and who starts them (LocalOptions).
+  experiments::Sites sites;
+  experiments::RunHosts* hosts = nullptr;
   std::string peers;      // PeerRuns' `wanted`; "": none
   std::string programs;   // where the peers' programs are, or are built first
   std::string directory;  // for logs and the ranks' files; exists

@@ -61,6 +61,12 @@ absl::Status ReadAlgorithm(const std::string& word, TestPlan& plan) {
     return absl::InvalidArgumentError(
         absl::StrCat(found.status().message(), ", auto (of --op=", WordFor(plan.op), ")"));
   }
+  if (plan.transport == Transport::kSharedMemory) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--algorithm=", word,
+                     ": shared memory has ways of its own; fix: --algorithm=auto, or "
+                     "--transport=tcp"));
+  }
   plan.algorithm = *found;
   return absl::OkStatus();
 }

@@ -50,6 +50,8 @@ TEST(TestPlan, ErrorsNameTheFlagAndWhatIsAllowed) {
       {"--transport=rdma", "allowed: auto, tcp, shared_memory"},
       {"--buffers=some", "allowed: private, shared"},
       {"--in_place=yes", "allowed: both, in, out"}};
+  const auto both = PlanOf({"--transport=shared_memory", "--algorithm=ring"});
+  EXPECT_THAT(std::string(both.status().message()), HasSubstr("fix: --algorithm=auto"));
   for (const auto& [flag, expected] : cases) {
     const auto plan = PlanOf({flag});
     ASSERT_FALSE(plan.ok()) << flag;
