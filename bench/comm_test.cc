@@ -188,6 +188,7 @@ absl::Status RunHere(const Arguments& arguments, experiments::SignalWaiter& sign
     options.network = run.network;
     options.peers = run.peers;
     absl::Status status = RunRounds(options, signals, clock).status();
+    options.first_round += options.rounds;
     // What came before is worth showing.
     if (!status.ok()) {
       if (!absl::IsCancelled(status)) Report(arguments, results).IgnoreError();

@@ -197,7 +197,7 @@ class Rounds {
   }
 
   void Keep(Record record, int round) {
-    record.round = round;
+    record.round = options_.first_round + round;
     if (lab_) record.network = options_.network;
     if (options_.found) options_.found(record);
     records_.push_back(std::move(record));

@@ -22,6 +22,7 @@ struct RoundsOptions {
   std::vector<TestPlan> plans;  // each of them is run in every round
   int ranks = 2;
   int rounds = 1;
+  int first_round = 0;  // as lines count them, so that calls of one program stay apart
   std::string network;  // the lab's spec (lab/network_spec.h); "": none
   // Without a lab: where the ranks are, and who starts them (LocalOptions).
   experiments::Sites sites;
