@@ -65,7 +65,9 @@ TEST(Sweep, ASpoiledElementIsCounted) {
     threads.emplace_back([&, rank] {
       Control control(*control_endpoints[rank], 30, clock);
       allreduce::Communicator::Options options;
-      options.choose = [](Kind, int64_t) { return allreduce::Algorithm::kRing; };
+      options.choose = [](Kind, const allreduce::Place&, int64_t) {
+        return allreduce::Algorithm::kRing;
+      };
       allreduce::Communicator communicator(*endpoints[rank], options, clock);
       Subject subject;
       subject.run = [&](const auto& request) { return communicator.Run(request); };
