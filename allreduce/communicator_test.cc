@@ -27,7 +27,7 @@ std::vector<std::tuple<Kind, Algorithm, int>> AllCases() {
   for (const Kind kind : {Kind::kAllReduce, Kind::kReduceScatter, Kind::kAllGather,
                           Kind::kBroadcast, Kind::kBarrier}) {
     for (const Algorithm algorithm : AlgorithmsOf(kind)) {
-      for (const int world_size : {1, 2, 3, 4, 5, 7, 8}) {
+      for (const int world_size : {1, 2, 3, 4, 5, 8}) {
         cases.emplace_back(kind, algorithm, world_size);
       }
     }
@@ -89,10 +89,12 @@ class CommunicatorTest : public testing::TestWithParam<std::tuple<Kind, Algorith
 };
 
 TEST_P(CommunicatorTest, EqualsTheClosedFormForEveryTypeAndOperation) {
-  const std::vector<int64_t> counts =
-      kind() == Kind::kBarrier
-          ? std::vector<int64_t>{0}
-          : std::vector<int64_t>{0, 1, world_size() - 1, world_size() + 1, 5003};
+  // Every length for one type, one length for every type.
+  const bool barrier = kind() == Kind::kBarrier;
+  const std::vector<int64_t> every_length =
+      barrier ? std::vector<int64_t>{0}
+              : std::vector<int64_t>{0, 1, world_size() - 1, world_size() + 1, 5003};
+  const std::vector<int64_t> one_length = {barrier ? 0 : 2 * world_size() + 1};
   Endpoints endpoints = net::MakeInprocEndpoints(world_size(), clock_);
   const auto statuses = RunRanks(endpoints, [&](net::Endpoint& endpoint) {
     Communicator communicator(endpoint, Options(), clock_);
@@ -100,7 +102,8 @@ TEST_P(CommunicatorTest, EqualsTheClosedFormForEveryTypeAndOperation) {
     int round = 0;
     for (const DataType type : kTypes) {
       for (const ReduceOp op : kOps) {
-        for (const int64_t count : counts) {
+        const bool first = type == DataType::kFloat32 && op == ReduceOp::kSum;
+        for (const int64_t count : first ? every_length : one_length) {
           const Bytes input = InputOf(type, rank, InputCount(count));
           const int root = round++ % world_size();
           const Bytes expected = Expected(type, op, rank, count, root);
