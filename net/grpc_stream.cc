@@ -33,6 +33,7 @@ class StreamOn : public Reactor, public GrpcStream {
       }
     }
     gate_.changed.notify_all();
+    HandOver(this);  // to OnDone, which comes after
   }
 
   void OnWriteDone(bool ok) final {
