@@ -15,6 +15,7 @@
 #include "net/grpc_link.h"
 #include "net/grpc_mesh.h"
 #include "net/grpc_stream.h"
+#include "net/slice_pool.h"
 
 namespace crossover::net {
 namespace {
@@ -23,8 +24,6 @@ namespace {
 constexpr auto kDeliveryWait = std::chrono::seconds(5);
 // So that the end of the wait is a time that can be named.
 constexpr int64_t kWaitNsMax = 3'600'000'000'000;
-// Below glibc's threshold for mapping fresh pages for each.
-constexpr size_t kSliceBytes = 64 << 10;
 // Taken bytes are told to the peer in steps.
 constexpr size_t kCreditStepBytes = kGrpcWindowBytes / 4;
 
@@ -37,6 +36,8 @@ class GrpcEndpoint final : public Endpoint {
         hub_(std::move(hub)),
         gate_(hub_->gate()),
         clock_(clock),
+        slices_(SlicePool::Make(kGrpcMessageBytesMax,
+                                streams.size() * (kGrpcWindowBytes / kGrpcMessageBytesMax))),
         peers_(streams.size()) {
     for (size_t i = 0; i < peers_.size(); ++i) {
       peers_[i].name = absl::StrCat("rank ", i, " at ", options.addresses[i]);
@@ -86,7 +87,8 @@ class GrpcEndpoint final : public Endpoint {
   const std::unique_ptr<GrpcHub> hub_;
   GrpcGate& gate_;  // the hub's
   const Clock& clock_;
-  std::vector<Peer> peers_;  // by rank
+  const std::shared_ptr<SlicePool> slices_;  // to send
+  std::vector<Peer> peers_;                  // by rank
   std::atomic<bool> failed_ = false;
   absl::Status failure_;  // guarded by the gate's mutex; set before failed_
   bool woken_ = false;    // guarded by the gate's mutex
@@ -113,21 +115,20 @@ absl::StatusOr<size_t> GrpcEndpoint::TrySend(int index, std::span<const std::byt
   if (has_failed()) return FirstFailure();
   Peer& peer = PeerAt(index);
   GrpcLink& link = peer.stream->link();
-  size_t sent_bytes = 0;
-  std::unique_lock lock(gate_.mutex);
-  while (true) {
+  size_t room_bytes = 0;
+  {
+    const std::lock_guard lock(gate_.mutex);
     if (!failure_.ok()) return FirstFailureLocked();
     if (const absl::Status status = EndOf(peer); !status.ok()) return Fail(status);
-    const size_t bytes = std::min({data.size(), link.room_bytes(), kSliceBytes});
-    if (bytes == 0) return sent_bytes;
-    lock.unlock();
-    const grpc::Slice slice(data.data(), bytes);  // a copy
-    lock.lock();
-    link.QueueData(slice);
-    peer.stream->Pump();
-    sent_bytes += bytes;
-    data = data.subspan(bytes);
+    room_bytes = link.room_bytes();
   }
+  data = data.first(std::min({data.size(), room_bytes, kGrpcMessageBytesMax}));
+  if (data.empty()) return 0;
+  const grpc::Slice copy = slices_->Copy(data);
+  const std::lock_guard lock(gate_.mutex);
+  link.QueueData(copy);
+  peer.stream->Pump();
+  return data.size();
 }
 
 absl::StatusOr<size_t> GrpcEndpoint::TryReceive(int index, std::span<std::byte> into) {
