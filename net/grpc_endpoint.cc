@@ -37,7 +37,7 @@ class GrpcEndpoint final : public Endpoint {
         gate_(hub_->gate()),
         clock_(clock),
         slices_(SlicePool::Make(kGrpcMessageBytesMax,
-                                streams.size() * (kGrpcWindowBytes / kGrpcMessageBytesMax))),
+                                streams.size() * (kGrpcWindowBytes / kCreditStepBytes))),
         peers_(streams.size()) {
     for (size_t i = 0; i < peers_.size(); ++i) {
       peers_[i].name = absl::StrCat("rank ", i, " at ", options.addresses[i]);

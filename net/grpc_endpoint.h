@@ -13,8 +13,8 @@
 // those who still want its bytes; a stream that ends without last words or a goodbye is a loss, and
 // fails whoever waits for whatever. A host that vanishes without closing anything is noticed by
 // gRPC's keep-alive, after the better part of a minute. Destroying loses nothing that was sent: it
-// waits until the peers' processes have it, at most for five seconds a rank that
-// neither reads nor dies; what they have not got then is lost.
+// waits until the peers' processes have it, whether or not their callers read, at most for five
+// seconds (a process stands still, or its host is cut off); what has not arrived then is lost.
 #ifndef CROSSOVER_NET_GRPC_ENDPOINT_H_
 #define CROSSOVER_NET_GRPC_ENDPOINT_H_
 

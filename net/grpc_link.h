@@ -30,8 +30,8 @@
 namespace crossover::net {
 
 inline constexpr size_t kGrpcWindowBytes = 1 << 20;
-// Data are written as messages of at most so many bytes.
-inline constexpr size_t kGrpcMessageBytesMax = 256 << 10;
+// Data are written as messages of at most so many bytes: fewer messages wake fewer threads.
+inline constexpr size_t kGrpcMessageBytesMax = 512 << 10;
 
 class GrpcLink {
  public:

@@ -255,6 +255,10 @@ absl::StatusOr<int> GrpcHub::CheckCall(const grpc::GenericCallbackServerContext&
   }
   if (!ours_.has_value()) return absl::UnavailableError("it does not connect yet");
   ASSIGN_OR_RETURN(const Identity caller, CallerIdentity(*ours_, context));
+  if (caller.role != ours_->role) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        ProcessName(caller.role, caller.rank), " called; only a ", RoleName(ours_->role), " may"));
+  }
   if (closed_) {
     return absl::AlreadyExistsError("it is connected to all ranks already, or has left");
   }
