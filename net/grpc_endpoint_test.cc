@@ -20,6 +20,7 @@
 #include "net/grpc_link.h"
 #include "net/grpc_setup.h"
 #include "net/grpc_test_support.h"
+#include "net/tcp_relay.h"
 
 namespace crossover::net {
 namespace {
@@ -49,6 +50,23 @@ TEST_F(GrpcEndpointTest, ALostPeerIsNamedWithItsAddress) {
     EXPECT_THAT(Text(WaitForFailure(*endpoints[1 - lost])),
                 MatchesRegex("rank [01] at 127\\.0\\.0\\.1:[0-9]+ closed the connection.*"));
   }
+}
+
+// As when a process dies: the kernel closes its connections.
+TEST_F(GrpcEndpointTest, AClosedConnectionIsALossOnBothSides) {
+  TcpRelay relay(world_.addresses[1]);
+  GrpcEndpointOptions options = world_.Options(0);
+  options.addresses[1] = relay.address();
+  auto connecting = Connect(1, world_.Options(1));
+  const Connected zero = Connect(0, options).get();
+  const Connected one = connecting.get();
+  ASSERT_TRUE(zero.ok() && one.ok());
+  ASSERT_GT((*zero)->TrySend(1, Pattern(4 << 20, 1), SendMode::kCopy).value(), 0u);
+  relay.Cut();
+  EXPECT_THAT(Text(WaitForFailure(**zero)),
+              MatchesRegex("rank 1 at 127\\.0\\.0\\.1:[0-9]+ closed the connection.*"));
+  EXPECT_THAT(Text(WaitForFailure(**one)),
+              MatchesRegex("rank 0 at 127\\.0\\.0\\.1:[0-9]+ closed the connection.*"));
 }
 
 TEST_F(GrpcEndpointTest, ARankThatHasLeftIsNamedWithItsAddress) {
