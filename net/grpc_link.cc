@@ -1,5 +1,6 @@
 #include "net/grpc_link.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
