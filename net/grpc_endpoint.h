@@ -7,7 +7,8 @@
 // Bytes are copied once on each side, between the caller's buffer and gRPC's slices, whatever the
 // SendMode; at most kGrpcWindowBytes a peer and direction are under way, in the memory of
 // both processes together. gRPC's threads write and read on whatever the caller does; the caller's
-// own thread never blocks but in Wait, on a condition variable that they signal.
+// own thread never blocks but in Wait, on a condition variable that they signal. So who waits
+// should Wait rather than look again and again, which keeps those threads from the cores.
 //
 // How a rank ends is told in the same stream. A rank that has said goodbye is missed by nobody but
 // those who still want its bytes; a stream that ends without last words or a goodbye is a loss, and
