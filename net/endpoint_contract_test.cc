@@ -15,6 +15,8 @@
 #include "core/clock.h"
 #include "net/endpoint.h"
 #include "net/endpoint_test_support.h"
+#include "net/grpc_endpoint.h"
+#include "net/grpc_test_support.h"
 #include "net/inproc_endpoint.h"
 #include "net/tcp_endpoint.h"
 #include "net/tcp_test_support.h"
@@ -46,6 +48,7 @@ const std::vector<Kind> kKinds = {
      CutTcpConnections},
     {"TcpSplice", [](int n, const Clock& clock) { return MakeTcpEndpoints(n, clock, true); },
      CutTcpConnections},
+    {"Grpc", MakeGrpcEndpoints, CutGrpcConnections},
     {"Inproc", [](int n, const Clock& clock) { return MakeInproc(n, clock, false, false); },
      CutInprocConnections},
     {"InprocBorrow", [](int n, const Clock& clock) { return MakeInproc(n, clock, false, true); },

@@ -5,7 +5,8 @@
 //   channel u16 | fingerprint u64 | text[256]
 // status is 0 or, in a refusal, an absl::StatusCode; text is the token or, in a
 // refusal, the reason (then rank and fingerprint are 0: a stranger learns nothing);
-// channel says what the connection is for.
+// channel says what the connection is for. In a gRPC stream (net/grpc_link.h), whose metadata
+// have been checked before, both sides send the same greeting, and the channel means nothing.
 // Pure, thread-safe.
 #ifndef CROSSOVER_NET_TCP_HANDSHAKE_H_
 #define CROSSOVER_NET_TCP_HANDSHAKE_H_

@@ -12,6 +12,7 @@
 #include "allreduce/choice.h"
 #include "bench/comm/limits.h"
 #include "core/status.h"
+#include "net/grpc_endpoint.h"
 #include "net/inproc_endpoint.h"
 #include "os/files.h"
 #include "os/host_identity.h"
@@ -48,15 +49,43 @@ bool Oversubscribed(const std::vector<std::string>& machines) {
   return most > static_cast<int>(std::thread::hardware_concurrency());
 }
 
+// The endpoint that is measured; addresses are told over `control`.
+absl::StatusOr<std::unique_ptr<net::Endpoint>> ConnectTcpRanks(Control& control,
+                                                               const RankLinks::Options& options,
+                                                               const TestPlan& plan,
+                                                               const Clock& clock) {
+  ASSIGN_OR_RETURN(std::unique_ptr<net::TcpListener> listener,
+                   net::TcpListener::Listen(options.listen_host, 0, plan.congestion_control));
+  net::TcpEndpointOptions tcp;
+  tcp.identity = options.identity;
+  ASSIGN_OR_RETURN(tcp.addresses, control.Exchange(listener->address()));
+  tcp.connect_s = plan.deadline_s;
+  tcp.cancelled = options.cancelled;
+  return net::ConnectTcp(std::move(listener), tcp, clock);
+}
+
+absl::StatusOr<std::unique_ptr<net::Endpoint>> ConnectGrpcRanks(Control& control,
+                                                                const RankLinks::Options& options,
+                                                                const TestPlan& plan,
+                                                                const Clock& clock) {
+  ASSIGN_OR_RETURN(std::unique_ptr<net::GrpcListener> listener,
+                   net::GrpcListener::Listen(options.listen_host, 0));
+  net::GrpcEndpointOptions grpc;
+  grpc.identity = options.identity;
+  ASSIGN_OR_RETURN(grpc.addresses, control.Exchange(listener->address()));
+  grpc.connect_s = plan.deadline_s;
+  grpc.cancelled = options.cancelled;
+  return net::ConnectGrpc(std::move(listener), grpc, clock);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RankLinks>> RankLinks::Open(Options options, const Clock& clock) {
   std::unique_ptr<RankLinks> links(new RankLinks(options.plan, clock));
   const TestPlan& plan = links->plan_;
-  if (plan.transport == Transport::kGrpc || plan.transport == Transport::kInproc) {
+  if (plan.transport == Transport::kInproc) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--transport=", NameOf(plan.transport),
-                     ": not between processes; allowed: auto, tcp, shared_memory"));
+        "--transport=inproc: not between processes; allowed: auto, tcp, shared_memory, grpc");
   }
   net::TcpEndpointOptions tcp;
   tcp.identity = options.identity;
@@ -66,12 +95,11 @@ absl::StatusOr<std::unique_ptr<RankLinks>> RankLinks::Open(Options options, cons
   ASSIGN_OR_RETURN(std::unique_ptr<net::Endpoint> control,
                    net::ConnectTcp(std::move(options.control_listener), tcp, clock));
   links->SetUpControl(std::move(control));
-  ASSIGN_OR_RETURN(std::unique_ptr<net::TcpListener> listener,
-                   net::TcpListener::Listen(options.listen_host, 0, plan.congestion_control));
-  ASSIGN_OR_RETURN(tcp.addresses, links->control_->Exchange(listener->address()));
   ASSIGN_OR_RETURN(std::unique_ptr<net::Endpoint> measured,
-                   net::ConnectTcp(std::move(listener), tcp, clock));
-  links->transport_ = "tcp";
+                   plan.transport == Transport::kGrpc
+                       ? ConnectGrpcRanks(*links->control_, options, plan, clock)
+                       : ConnectTcpRanks(*links->control_, options, plan, clock));
+  links->transport_ = plan.transport == Transport::kGrpc ? "grpc" : "tcp";
   ASSIGN_OR_RETURN(const std::vector<std::string> machines, links->control_->Exchange(MachineId()));
   const bool yield = Oversubscribed(machines);
   links->SetUpCommunicator(std::move(measured), options.identity.job_fingerprint, yield);
@@ -112,6 +140,8 @@ void RankLinks::SetUpCommunicator(std::unique_ptr<net::Endpoint> endpoint, uint6
   options.job = job;
   options.engine.silence_s = plan_.deadline_s;
   options.engine.yield = yield;
+  // What a rank waits for passes through gRPC's threads, which need the cores.
+  if (plan_.transport == Transport::kGrpc) options.engine.spin_rounds = 0;
   options.choose = [this](Kind kind, const allreduce::Place&, int64_t bytes) {
     return Choose(kind, bytes);
   };
@@ -147,8 +177,9 @@ absl::Status RankLinks::ShareMemory(bool yield) {
                                                    "; fix: --transport=auto or tcp"));
   }
   if (!plan_.shared_buffers) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "--buffers=shared: ranks that talk over tcp share no memory; fix: --buffers=private");
+  return absl::InvalidArgumentError(absl::StrCat("--buffers=shared: ranks that talk over ",
+                                                 transport_,
+                                                 " share no memory; fix: --buffers=private"));
 }
 
 Algorithm RankLinks::Choose(Kind kind, int64_t bytes) const {
