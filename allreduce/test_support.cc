@@ -12,7 +12,7 @@
 namespace crossover::allreduce {
 namespace {
 
-int64_t ValueOf(int rank, int64_t index) { return (7 * index + 3 * rank) % 11 - 4; }
+int64_t ValueOf(int rank, int64_t index) { return (7 * index + int64_t{3} * rank) % 11 - 4; }
 
 template <typename T>
 void Put(std::vector<std::byte>& bytes, int64_t index, T value) {

@@ -6,6 +6,7 @@
 #include "core/vectorised.h"
 
 #ifdef __x86_64__
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -46,9 +47,11 @@ struct NarrowToBfloat16s {
 };
 
 #ifdef __x86_64__
+// __builtin_cpu_supports knows no "f16c" before clang 15.
 bool HasFloat16Instructions() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
   return CROSSOVER_VECTOR_BITS_MAX >= 256 && __builtin_cpu_supports("avx") &&
-         __builtin_cpu_supports("f16c");
+         __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
 
 // Both give back how many values they have done: all but fewer than 8.

@@ -85,7 +85,7 @@ absl::StatusOr<bool> SharedMemoryGroup::MapAll(const Call& call) {
 absl::Status SharedMemoryGroup::RunFused(const Call& call, bool* done) {
   const absl::StatusOr<bool> mapped = MapAll(call);
   if (!mapped.ok()) {
-    const absl::Status error =
+    absl::Status error =
         Annotate(mapped.status(), absl::StrCat("rank ", endpoint_.rank(), " in ",
                                                Describe(call.frame), ": a peer's buffer: "));
     endpoint_.Abort(error);

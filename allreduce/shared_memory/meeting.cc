@@ -137,7 +137,7 @@ absl::Status Meeting::LookAround(int64_t waiting_since_ns) {
   RETURN_IF_ERROR(endpoint_.Wait({}, 0));
   const double waited_s = static_cast<double>(clock_.NowNs() - waiting_since_ns) * 1e-9;
   if (waited_s < options_.silence_s) return absl::OkStatus();
-  const absl::Status error = SilenceError();
+  absl::Status error = SilenceError();
   endpoint_.Abort(error);
   return error;
 }
@@ -147,7 +147,7 @@ absl::Status Meeting::Compare() {
     if (member == self_ || !HasCome(member)) continue;
     const auto& theirs = region_.cell(member).digests[index_ % 2];
     if (theirs.load(std::memory_order_relaxed) == digest_) continue;
-    const absl::Status error = Mismatch(member);
+    absl::Status error = Mismatch(member);
     endpoint_.Abort(error);
     return error;
   }

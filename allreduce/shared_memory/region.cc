@@ -27,11 +27,13 @@ constexpr size_t RoundUp(size_t bytes) {
 // Where each part begins, in bytes.
 struct Layout {
   explicit Layout(const Region::Shape& shape)
-      : cells(RoundUp(sizeof(Header))),
-        announcements(RoundUp(cells + shape.members * sizeof(Cell))),
-        small(RoundUp(announcements + shape.members * 2 * sizeof(Announcement))),
-        slots(RoundUp(small + shape.members * 2 * shape.small_bytes)),
-        end(slots + shape.members * Region::kSlots * shape.slot_bytes) {}
+      : members(shape.members),
+        cells(RoundUp(sizeof(Header))),
+        announcements(RoundUp(cells + members * sizeof(Cell))),
+        small(RoundUp(announcements + members * 2 * sizeof(Announcement))),
+        slots(RoundUp(small + members * 2 * shape.small_bytes)),
+        end(slots + members * Region::kSlots * shape.slot_bytes) {}
+  size_t members;
   size_t cells;
   size_t announcements;
   size_t small;
@@ -48,7 +50,7 @@ absl::StatusOr<Region> Region::Create(const Shape& shape) {
   Region region(shape);
   region.own_ = std::move(buffer);
   region.PointInto(region.own_->data());
-  for (uint32_t member = 0; member < shape.members; ++member) {
+  for (size_t member = 0; member < shape.members; ++member) {
     new (region.cells_ + member) Cell();
     for (int k = 0; k < 2; ++k) new (region.announcements_ + 2 * member + k) Announcement();
   }

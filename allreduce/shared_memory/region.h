@@ -67,16 +67,20 @@ class Region {
   Cell& cell(int member) const { return cells_[member]; }
   // Number `index` uses the place of index - 2.
   Announcement& announcement(int member, uint64_t index) const {
-    return announcements_[member * 2 + index % 2];
+    return announcements_[PlaceOf(member, 2, index)];
   }
   std::byte* small_values(int member, uint64_t index) const {
-    return small_ + (member * 2 + index % 2) * shape_.small_bytes;
+    return small_ + PlaceOf(member, 2, index) * shape_.small_bytes;
   }
   std::byte* slot(int member, int64_t index) const {
-    return slots_ + (member * kSlots + index % kSlots) * shape_.slot_bytes;
+    return slots_ + PlaceOf(member, kSlots, static_cast<uint64_t>(index)) * shape_.slot_bytes;
   }
 
  private:
+  // Where a member's piece of this number is, of the `places` that each member has in turn.
+  static size_t PlaceOf(int member, uint64_t places, uint64_t index) {
+    return static_cast<size_t>(member) * places + index % places;
+  }
   explicit Region(const Shape& shape) : shape_(shape) {}
   void PointInto(std::byte* data);
   const os::SharedBufferAddress& address() const {
