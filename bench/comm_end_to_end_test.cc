@@ -95,7 +95,8 @@ TEST_P(Transports, MeasuresChecksAndWritesLines) {
   EXPECT_THAT(Log(), HasSubstr("Latency"));
   EXPECT_THAT(Log(), HasSubstr("Bandwidth"));
 }
-INSTANTIATE_TEST_SUITE_P(All, Transports, testing::Values("tcp", "shared_memory", "grpc", "inproc"));
+INSTANTIATE_TEST_SUITE_P(All, Transports,
+                         testing::Values("tcp", "shared_memory", "grpc", "inproc"));
 
 TEST_F(CommTest, LimitsAreMeasuredInTheSameRunAndCostsFitted) {
   const std::string json = directory_ + "/limits.jsonl";
