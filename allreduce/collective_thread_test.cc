@@ -90,5 +90,25 @@ TEST(CollectiveThread, FinishesWhatIsQueuedBeforeItEnds) {
   });
 }
 
+// Done from the start, so nothing ever moves.
+TEST(CollectiveThread, OneRankHasItsValuesToo) {
+  SystemClock clock;
+  Endpoints endpoints = net::MakeInprocEndpoints(1, clock);
+  Communicator communicator(*endpoints[0], TestOptions(Algorithm::kRing), clock);
+  CollectiveThread thread(communicator, {});
+  const std::vector<float> input = {1, 2, 3};
+  for (int round = 0; round < 3; ++round) {
+    std::vector<float> output(3);
+    const int64_t number = thread.Queue({.kind = Kind::kReduceScatter,
+                                         .count = 3,
+                                         .input = input.data(),
+                                         .output = output.data(),
+                                         .name = "values",
+                                         .algorithm = {}});
+    EXPECT_TRUE(thread.Wait(number).ok());
+    EXPECT_EQ(output, input);
+  }
+}
+
 }  // namespace
 }  // namespace crossover::allreduce

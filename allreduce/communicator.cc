@@ -162,7 +162,7 @@ std::byte* Communicator::WorkingBuffer(const Request& request) {
 
 absl::StatusOr<bool> Communicator::Progress() {
   ASSIGN_OR_RETURN(const bool moved, engine_.Progress());
-  if (moved) HandOutScratch();
+  HandOutScratch();  // also where nothing moved: one rank's is done from the start
   return moved;
 }
 

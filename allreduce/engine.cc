@@ -70,11 +70,15 @@ absl::StatusOr<bool> Engine::Progress() {
   absl::StatusOr<bool> moved = MoveAll();
   if (!moved.ok()) return Fail(moved.status());
   if (*moved) moved_ns_ = kJustNow;
+  DropDone();
+  return moved;
+}
+
+void Engine::DropDone() {
   while (!flights_.empty() && flights_.front()->done()) {
     flights_.pop_front();
     ++first_number_;
   }
-  return moved;
 }
 
 absl::StatusOr<bool> Engine::MoveAll() {
@@ -104,6 +108,7 @@ absl::Status Engine::Finish(int64_t number) {
       RETURN_IF_ERROR(Wait());
     }
   }
+  DropDone();  // of one rank: nothing has moved, it was done from the start
   return failure_;
 }
 

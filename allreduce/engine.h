@@ -54,10 +54,10 @@ class Engine {
   absl::Status Finish(int64_t number);
 
   const StreamCounters& counters() const { return counters_; }
-  net::Endpoint& endpoint() { return endpoint_; }
 
  private:
   absl::StatusOr<bool> MoveAll();
+  void DropDone();
   absl::Status WaitForBytes();
   bool SomebodyWonders() const;
   bool Awaits(int peer) const;

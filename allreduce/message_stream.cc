@@ -74,7 +74,6 @@ absl::StatusOr<bool> Outgoing::Advance(net::Endpoint& endpoint, StreamCounters& 
   }
   if (transfer.moved == transfer.length) {
     counters.sent_bytes += transfer.length;
-    ++counters.messages_sent;
     queue_.front().flight->Complete(transfer);
     queue_.pop_front();
     begun_ = false;

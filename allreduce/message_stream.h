@@ -25,7 +25,6 @@ inline constexpr int64_t kStagedBytesMax = 8 << 10;
 struct StreamCounters {
   int64_t sent_bytes = 0;  // values; frames apart
   int64_t received_bytes = 0;
-  int64_t messages_sent = 0;
 };
 
 // A transfer that waits for its turn. The flight outlives its stay in a queue.
