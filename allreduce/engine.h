@@ -32,7 +32,9 @@ class Engine {
     // Without a byte to or from anybody while something is awaited: then the ranks that are
     // missing are named. Ranks tell each other what they wait for as soon as it takes long.
     double silence_s = 10;
-    int64_t chunk_bytes = 256 << 10;  // at most that many are moved or combined at a time
+    // At most that many are moved or combined at a time, and at least 8 KiB; where nothing is
+    // copied in between, up to 1 MiB.
+    int64_t chunk_bytes = 256 << 10;
     // How often Finish looks before it blocks, and whether it yields the core between looks
     // (where ranks of one host outnumber its cores).
     int spin_rounds = 200;

@@ -1,7 +1,6 @@
 #include "allreduce/shared_memory/meeting.h"
 
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "allreduce/pause.h"
 #include "core/check.h"
 #include "core/status.h"
 
@@ -37,12 +37,6 @@ uint64_t DigestOf(FrameBytes bytes) {
     digest ^= digest >> 32;
   }
   return digest;
-}
-
-void Pause() {
-#ifdef __x86_64__
-  __builtin_ia32_pause();
-#endif
 }
 
 }  // namespace
@@ -105,11 +99,7 @@ absl::Status Meeting::AwaitAll() {
 absl::Status Meeting::Await(int member) {
   for (int round = 0; round < options_.spin_rounds; ++round) {
     if (HasCome(member)) return absl::OkStatus();
-    if (options_.yield) {
-      sched_yield();
-    } else {
-      Pause();
-    }
+    Pause(options_.yield);
   }
   const int64_t since_ns = clock_.NowNs();
   while (!HasCome(member)) {
@@ -159,7 +149,7 @@ absl::Status Meeting::Mismatch(int member) const {
   const int64_t since_ns = clock_.NowNs();
   while (theirs.index.load(std::memory_order_acquire) != index_ &&
          clock_.NowNs() - since_ns < kFrameNs) {
-    sched_yield();
+    Pause(/*yield=*/true);
   }
   return MismatchError(ranks_[self_], ranks_[member], theirs.frame, *frame_);
 }
