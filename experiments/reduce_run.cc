@@ -345,7 +345,7 @@ void AddNotes(const proto::Job& job, const AlignedRun& run, const Arrivals& arri
   }
   const int64_t stride = run.workers[0].rows.front().stands_for_steps;
   if (stride > 1) {
-    notes.push_back(absl::StrCat("only every ", stride, "th step was recorded"));
+    notes.push_back(absl::StrCat("only one step in ", stride, " was recorded"));
   }
   if (arrivals.skipped_steps > 0) {
     notes.push_back(absl::StrCat(arrivals.skipped_steps,

@@ -1,4 +1,5 @@
-// What a worker writes down at its end.
+// What a worker writes down at its end. Functions block for the writing of a file; one thread at a
+// time has what they are given.
 #ifndef CROSSOVER_WORKER_WORKER_REPORT_H_
 #define CROSSOVER_WORKER_WORKER_REPORT_H_
 
