@@ -23,7 +23,8 @@ struct PredictionInputs {
 };
 
 // `single`: the single run of the same job and repetition, null if there is none; of it compute,
-// data and update are taken. Errors: what is missing, in words for the reader: no probe, a job that does not parse.
+// data and update are taken. Errors: what is missing, in words for the reader: no probe, a job that
+// does not parse.
 absl::StatusOr<PredictionInputs> MakePredictionInputs(const RunResult& run,
                                                       const RunResult* single);
 
