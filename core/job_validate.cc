@@ -26,6 +26,7 @@ constexpr int64_t kBatchMax = 1 << 30;
 constexpr int64_t kEmulatedBatchMax = 1 << 22;
 constexpr int64_t kSamplesMax = int64_t{1} << 40;
 constexpr int64_t kPieceBytesMax = 64 * kMebibyte;
+constexpr int64_t kCreditsMax = 1 << 20;
 constexpr int64_t kBucketBytesMax = kMebibyte * kMebibyte;
 
 struct Field {
@@ -217,6 +218,7 @@ absl::string_view WhyNotDeterministic(proto::Strategy::Name strategy) {
 absl::Status CheckStrategy(const proto::Job& job) {
   RETURN_IF_ERROR(Whole(job, "ps.staleness_bound", 0, kStepsMax));
   RETURN_IF_ERROR(PieceBytes(job, "ps.part_bytes", job.ps().part_bytes()));
+  RETURN_IF_ERROR(Whole(job, "ps.credits", 1, kCreditsMax));
   if (job.deterministic() && job.allreduce().has_algorithm() &&
       job.allreduce().algorithm() != proto::AllReduce::direct) {
     return Refusal("allreduce.algorithm", FoundAt(job, "allreduce.algorithm"),

@@ -86,6 +86,7 @@ absl::StatusOr<std::unique_ptr<Links>> Links::Open(Options options, Timeline& ti
     client.identity = options.identity;
     client.servers = Addresses(options.roster.servers);
     client.part_bytes = job.ps().part_bytes();
+    client.credits = job.ps().credits();
     client.total_steps = options.total_steps;
     client.step_s = job.deadlines().step_s();
     client.connect_s = job.deadlines().join_s();
