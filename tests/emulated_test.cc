@@ -67,6 +67,40 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Emulated,
                                          proto::Strategy::allreduce_ring),
                          [](const auto& info) { return StrategyName(info.param); });
 
+// What all workers sent is what the algorithm's closed form says, and the worker tells what it
+// used.
+class Ledger : public testing::TestWithParam<proto::AllReduce::Algorithm> {};
+
+TEST_P(Ledger, IsTheFormulaOfTheAlgorithm) {
+  proto::Job job = EmulatedJob(proto::Strategy::allreduce_ring);
+  job.set_workers(3);
+  job.set_global_batch(9);
+  job.mutable_allreduce()->set_algorithm(GetParam());
+  const std::string name = proto::AllReduce::Algorithm_Name(GetParam());
+  const auto outcome = RunJob(job, "ledger-" + name);
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  double sent = 0, received = 0;
+  for (const proto::ProcessReport& process : outcome->reports) {
+    const proto::WorkerReport& report = process.worker();
+    sent += static_cast<double>(report.payload_sent_bytes());
+    received += static_cast<double>(report.payload_received_bytes());
+    ASSERT_EQ(report.all_reduces_size(), 1);
+    EXPECT_EQ(report.all_reduces(0).algorithm(), name);
+  }
+  const double formula = 10 * 3 * BytesPerSynchronisation(job, 120'000);
+  EXPECT_DOUBLE_EQ(sent, formula);
+  EXPECT_DOUBLE_EQ(received, formula);
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, Ledger,
+                         testing::Values(proto::AllReduce::ring, proto::AllReduce::direct,
+                                         proto::AllReduce::halving_doubling,
+                                         proto::AllReduce::recursive_doubling,
+                                         proto::AllReduce::tree, proto::AllReduce::hierarchical),
+                         [](const auto& info) {
+                           return proto::AllReduce::Algorithm_Name(info.param);
+                         });
+
 TEST(EmulatedStraggler, IsSlowAndTheOtherIsNot) {
   proto::Job job = EmulatedJob(proto::Strategy::ps_async);
   job.mutable_straggler()->set_rank(1);
