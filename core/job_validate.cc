@@ -226,6 +226,10 @@ absl::Status CheckStrategy(const proto::Job& job) {
                    "--allreduce.algorithm=direct, or --deterministic=false");
   }
   RETURN_IF_ERROR(PieceBytes(job, "allreduce.chunk_bytes", job.allreduce().chunk_bytes()));
+  if (!job.allreduce().fit().empty()) {
+    RETURN_IF_ERROR(Text(job, "allreduce.fit", job.allreduce().fit(), kPathBytesMax));
+  }
+  RETURN_IF_ERROR(CheckFit(job.allreduce()));
   RETURN_IF_ERROR(Whole(job, "local_sgd.local_steps", 1, kStepsMax));
   RETURN_IF_ERROR(Whole(job, "local_sgd.first_phase_steps", 0, kStepsMax));
   RETURN_IF_ERROR(Real(job, "local_sgd.first_phase_fraction", kFraction));

@@ -38,6 +38,7 @@ struct WorkerReportInputs {
   StrategyCounters counters;
   net::WireBytes wire_before;
   net::WireBytes wire_after;
+  const std::vector<proto::AllReduceRange>& all_reduces;
   std::span<const float> parameters;
   std::string blas_library;
 };

@@ -185,7 +185,7 @@ absl::Status RankLinks::ShareMemory(bool yield) {
 Algorithm RankLinks::Choose(Kind kind, int64_t bytes) const {
   const allreduce::Place place = {
       .rank = 0, .world_size = control_->world_size(), .root = 0, .host_of = sharing_.host_of};
-  return allreduce::Choose(kind, bytes, place, allreduce::DefaultFitOfTcp());
+  return allreduce::Choose(kind, bytes, place, plan_.costs.value_or(allreduce::DefaultFitOfTcp()));
 }
 
 // Of the calls since this was last asked.
