@@ -138,8 +138,10 @@ void Agent::Handle(const AgentMessage& request) {
   const std::string verb = request.Text("do");
   if (verb == "alive") return;
   if (verb == "signal") return Signal(request);
-  absl::StatusOr<AgentMessage> answer = Answer(verb, request);
-  Send(answer.ok() ? *answer : AnswerOf(answer.status()));
+  const absl::StatusOr<AgentMessage> answered = Answer(verb, request);
+  AgentMessage answer = answered.ok() ? *answered : AnswerOf(answered.status());
+  answer.fields["request"] = request.Number("request");
+  Send(answer);
 }
 
 absl::StatusOr<AgentMessage> Agent::Answer(const std::string& verb, const AgentMessage& request) {
