@@ -61,6 +61,7 @@ class Server::Impl final : public grpc::CallbackGenericService, public StreamHan
   absl::Status Deliver(absl::StatusOr<std::vector<Reply>> replies, const ServedShards& shards);
   void Send(int worker, const grpc::ByteBuffer& message, const ServedShards& shards);
   std::shared_ptr<WorkerStream> StreamOf(int worker) const;
+  absl::Status Named(int worker, const absl::Status& why) const;
   void NoteStep(int worker, int64_t step);
   void ReportLost(int worker, const absl::Status& why);
 
@@ -163,7 +164,7 @@ absl::Status Server::Impl::OnMessage(int worker, const grpc::ByteBuffer& buffer)
           FrameKindName(header->kind), " frame of worker ", worker, ": use more servers"));
     }
   }
-  if (!status.ok()) ReportLost(worker, status);
+  if (!status.ok()) ReportLost(worker, Named(worker, status));
   return status;
 }
 
@@ -253,7 +254,7 @@ absl::Status Server::Impl::HandleLeave(int worker, ServedShards& shards) {
   for (const int stranded : outcome.stranded) {
     const auto stream = StreamOf(stranded);
     if (stream != nullptr) stream->Fail(outcome.failure);
-    ReportLost(stranded, outcome.failure);
+    ReportLost(stranded, Named(stranded, outcome.failure));
   }
   if (options_.on_worker_leaving) options_.on_worker_leaving(worker);
   Send(worker, MakeMessage({.kind = FrameKind::kAck}), shards);
@@ -278,6 +279,12 @@ void Server::Impl::Send(int worker, const grpc::ByteBuffer& message, const Serve
 std::shared_ptr<WorkerStream> Server::Impl::StreamOf(int worker) const {
   const std::lock_guard lock(mutex_);
   return members_[worker].stream;
+}
+
+// For the server's log; on its own stream a worker knows who it is.
+absl::Status Server::Impl::Named(int worker, const absl::Status& why) const {
+  const std::lock_guard lock(mutex_);
+  return Annotate(why, absl::StrCat("worker ", worker, " at ", members_[worker].peer, ": "));
 }
 
 void Server::Impl::NoteStep(int worker, int64_t step) {
