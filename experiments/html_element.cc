@@ -108,14 +108,6 @@ std::string StrategyName(const std::string& strategy) {
   return absl::StrCat(StrategyMark(strategy), "<span>", EscapeHtml(strategy), "</span>");
 }
 
-std::vector<const StrategySummary*> Succeeded(const Study& study) {
-  std::vector<const StrategySummary*> strategies;
-  for (const StrategySummary& strategy : study.strategies) {
-    if (!strategy.runs.empty()) strategies.push_back(&strategy);
-  }
-  return strategies;
-}
-
 std::string FigureAttributes(const StrategySummary& strategy, const Metric& metric) {
   const std::optional<FigureSummary> summary = Summarize(strategy, metric.figure);
   if (!summary.has_value()) return "";

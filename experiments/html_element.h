@@ -36,9 +36,6 @@ std::string StrategyName(const std::string& strategy);
 // The marker on a piece of its line.
 std::string StrategyMark(const std::string& strategy);
 
-// The strategies with at least one run that succeeded.
-std::vector<const StrategySummary*> Succeeded(const Study& study);
-
 // The attributes of a figure over repetitions, and as title the value of each repetition and
 // the definition. "" if no repetition has the figure.
 std::string FigureAttributes(const StrategySummary& strategy, const Metric& metric);
