@@ -104,7 +104,7 @@ std::string StrategyMark(const std::string& strategy) {
       LookOf(strategy).marker, "\"/></svg>");
 }
 
-std::string StrategyName(const std::string& strategy) {
+std::string StrategyNameHtml(const std::string& strategy) {
   return absl::StrCat(StrategyMark(strategy), "<span>", EscapeHtml(strategy), "</span>");
 }
 
@@ -162,7 +162,7 @@ std::string TextCell(const std::string& text) {
 }
 
 std::string StrategyCell(const std::string& strategy) {
-  return absl::StrCat("<th scope=\"row\">", StrategyName(strategy), "</th>");
+  return absl::StrCat("<th scope=\"row\">", StrategyNameHtml(strategy), "</th>");
 }
 
 std::string FigureCell(const StrategySummary& strategy, const Metric& metric) {

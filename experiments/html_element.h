@@ -32,7 +32,7 @@ std::string Term(const std::string& key, const std::string& text);
 std::string GlossaryHtml();
 
 // The strategy's name behind its colour, dash and marker.
-std::string StrategyName(const std::string& strategy);
+std::string StrategyNameHtml(const std::string& strategy);
 // The marker on a piece of its line.
 std::string StrategyMark(const std::string& strategy);
 
