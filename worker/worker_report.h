@@ -40,6 +40,7 @@ struct WorkerReportInputs {
   net::WireBytes wire_after;
   std::span<const float> parameters;
   std::string blas_library;
+  int torch_threads = 0;  // 0: it computed nothing with LibTorch
 };
 
 // Writes a serialised proto::ProcessReport. Errors name the file.

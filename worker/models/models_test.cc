@@ -10,6 +10,7 @@
 #include <string>
 
 #include "worker/models/model.h"
+#include "worker/models/torch_threads.h"
 
 namespace crossover::worker {
 namespace {
@@ -355,6 +356,11 @@ TEST(Resnet18Test, BuffersMakeASnapshotComplete) {
   EXPECT_EQ(fresh->SaveBuffers(), buffers);
   EXPECT_EQ(fresh->Evaluate(dataset)->loss, trained->Evaluate(dataset)->loss);
   EXPECT_DEATH(fresh->LoadBuffers(std::span(buffers).first(10)), "buffers that this model saved");
+}
+
+TEST(TorchThreadsTest, IsOneOnceAModelIsMade) {
+  Make(proto::Model::mlp, kGray28);
+  EXPECT_EQ(TorchThreads(), 1);
 }
 
 TEST(BlasLibraryTest, IsOpenBlasBuiltForOpenMp) {
