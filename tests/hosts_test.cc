@@ -24,6 +24,7 @@
 #include "lab/network_lab.h"
 #include "os/files.h"
 #include "tests/cluster_fixture.h"
+#include "tests/lab_available.h"
 
 namespace crossover::tests {
 namespace {
@@ -42,7 +43,8 @@ constexpr int kHosts = 3;
 class Hosts : public testing::Test {
  protected:
   void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "needs root, to make network namespaces";
+    const std::string why_no_lab = WhyNoLab();
+    if (!why_no_lab.empty()) GTEST_SKIP() << "no network lab here: " << why_no_lab;
     if (access(kSshd, X_OK) != 0) {
       GTEST_SKIP() << "needs sshd (Debian's package openssh-server; tools/setup --tests)";
     }
@@ -57,7 +59,7 @@ class Hosts : public testing::Test {
     options.switch_binary = "lab/switch";
     options.label = "hosts";
     auto lab = lab::NetworkLab::Up(options);
-    if (!lab.ok()) GTEST_SKIP() << "no network lab on this machine: " << lab.status().message();
+    ASSERT_TRUE(lab.ok()) << lab.status();
     lab_ = *std::move(lab);
     job_ = SmallJob(MakeSmallData(1200));
     job_.set_workers(2);
