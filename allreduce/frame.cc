@@ -16,7 +16,7 @@
 namespace crossover::allreduce {
 namespace {
 
-constexpr uint32_t kMagic = 0x43535258;  // "XRSC"
+constexpr uint32_t kMagic = 0x46535258;  // "XRSF"
 constexpr uint16_t kVersion = 1;
 // Positions in the frame.
 enum : size_t {

@@ -25,6 +25,7 @@
 #include "experiments/report_text.h"
 #include "experiments/resume.h"
 #include "experiments/resume_folder.h"
+#include "experiments/run_plan.h"
 #include "experiments/tuning.h"
 #include "os/environment.h"
 #include "os/files.h"

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/averaging.h"
+#include "core/emulation.h"
 #include "core/job.h"
 #include "core/status.h"
 #include "core/strategy_traits.h"
@@ -18,13 +19,11 @@ namespace {
 constexpr double kSPerMs = 1e-3;
 constexpr double kSPerUs = 1e-6;
 
-bool IsEmulatedJob(const proto::Job& job) { return job.model() == proto::Model::emulated; }
-
 bool OnOneMachine(const RunResult& run) { return run.network.kind != "hosts"; }
 
 // Compute processes for each core that they share; 1 where they do not, or only wait.
 double Contention(const proto::Job& job, const RunResult& run) {
-  if (IsEmulatedJob(job) || !OnOneMachine(run) || run.environment.cores <= 0) return 1;
+  if (IsEmulated(job) || !OnOneMachine(run) || run.environment.cores <= 0) return 1;
   return std::max(1.0, static_cast<double>(run.workers) / run.environment.cores);
 }
 
@@ -34,7 +33,7 @@ void TakeStraggler(const proto::Job& job, PredictionInputs& inputs) {
   inputs.slowdown = straggler.factor();
   inputs.slow_share = straggler.burst_steps() > 0 ? straggler.burst_share() : 1;
   // Arithmetic cannot be slowed down, so it is waited out at its end; a wait can.
-  inputs.cost.slowest_in_turn = IsEmulatedJob(job);
+  inputs.cost.slowest_in_turn = IsEmulated(job);
   inputs.sources.push_back(absl::StrCat("the job slows one worker's compute down ",
                                         FormatNumber(inputs.slowdown), " times in ",
                                         FormatPercent(inputs.slow_share), " of the steps"));
@@ -89,7 +88,7 @@ void TakeBuckets(const proto::Job& job, const RunResult& run, PredictionInputs& 
     bytes = {static_cast<double>(run.model_bytes)};
     ready = {1};
     inputs.sources.push_back("buckets unknown: taken as one, ready at the end of compute");
-  } else if (IsEmulatedJob(job) && !TraitsOf(job).local_steps) {
+  } else if (IsEmulated(job) && !TraitsOf(job).local_steps) {
     ready = ReadyShares(job.emulated(), bytes);
     inputs.sources.push_back("buckets ready by the layer profile");
   } else if (!TraitsOf(job).local_steps) {
@@ -266,7 +265,7 @@ absl::StatusOr<PredictionInputs> MakePredictionInputs(const RunResult& run,
   TakeStraggler(job, inputs);
   if (single != nullptr) {
     TakeProfileOfSingle(job, run, *single, inputs);
-  } else if (IsEmulatedJob(job) && job.emulated().layers_size() > 0) {
+  } else if (IsEmulated(job) && job.emulated().layers_size() > 0) {
     TakeProfileOfLayers(job.emulated(), run, inputs);
   } else {
     TakeProfileOfRun(run, inputs);

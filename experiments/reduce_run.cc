@@ -327,6 +327,9 @@ void ReduceProcesses(const AlignedRun& run, RunResult& result) {
   }
   Environment& environment = result.environment;
   if (environment.blas_library.empty()) environment.blas_library = first.blas_library();
+  if (first.torch_threads() > 0) {
+    environment.versions["LibTorch's threads, worker 0"] = absl::StrCat(first.torch_threads());
+  }
   if (environment.congestion_control.empty()) {
     environment.congestion_control = first.congestion_control();
   }

@@ -11,8 +11,8 @@
 #include "core/check.h"
 #include "core/shard_plan.h"
 #include "core/status.h"
-#include "ps/client_stream.h"
 #include "ps/frame_buffer.h"
+#include "ps/stream_to_server.h"
 #include "ps/wire.h"
 
 namespace crossover::ps {
@@ -86,7 +86,7 @@ class Client::Impl final : public FrameHandler {
   const std::vector<std::byte> encoded_plan_;
   Timeline& timeline_;
   SliceLender lender_;
-  std::vector<std::unique_ptr<ServerStream>> streams_;  // by rank
+  std::vector<std::unique_ptr<StreamToServer>> streams_;  // by rank
 
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
@@ -144,7 +144,7 @@ absl::Status Client::Impl::Connect() {
   running_streams_ = static_cast<int>(options_.servers.size());
   for (int server = 0; server < running_streams_; ++server) {
     streams_.push_back(
-        std::make_unique<ServerStream>(server, options_.servers[server], *this, lender_));
+        std::make_unique<StreamToServer>(server, options_.servers[server], *this, lender_));
   }
   for (const auto& stream : streams_) stream->Start(options_.identity);
   SendToAll(FrameKind::kPlan, encoded_plan_);

@@ -16,7 +16,7 @@
 #include "net/grpc_setup.h"
 #include "net/tcp_relay.h"
 #include "ps/frame_buffer.h"
-#include "ps/server_stream.h"
+#include "ps/stream_to_worker.h"
 #include "ps/wire.h"
 
 namespace crossover::ps {
@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 // Answers the plan with an ack and everything else as it is told.
 class FakeServer final : public grpc::CallbackGenericService, public StreamHandler {
  public:
-  using Answer = std::function<absl::Status(WorkerStream& stream, const FrameHeader& header)>;
+  using Answer = std::function<absl::Status(StreamToWorker& stream, const FrameHeader& header)>;
   explicit FakeServer(Answer answer) : answer_(std::move(answer)) {
     auto running = net::StartServer("127.0.0.1:0", [this](grpc::ServerBuilder& builder) {
       builder.RegisterCallbackGenericService(this);
@@ -46,13 +46,13 @@ class FakeServer final : public grpc::CallbackGenericService, public StreamHandl
 
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override {
     const std::lock_guard lock(mutex_);
-    stream_ = WorkerStream::Start(0, *this);
+    stream_ = StreamToWorker::Start(0, *this);
     return stream_.get();
   }
   absl::Status OnMessage(int, const grpc::ByteBuffer& message) override {
     const auto header = DecodeHeader(ReceivedMessage(message).bytes());
     if (!header.ok()) return header.status();
-    std::shared_ptr<WorkerStream> stream;
+    std::shared_ptr<StreamToWorker> stream;
     {
       const std::lock_guard lock(mutex_);
       stream = stream_;
@@ -72,7 +72,7 @@ class FakeServer final : public grpc::CallbackGenericService, public StreamHandl
   net::RunningServer running_;
   std::mutex mutex_;
   std::condition_variable ended_;
-  std::shared_ptr<WorkerStream> stream_;
+  std::shared_ptr<StreamToWorker> stream_;
 };
 
 BucketPlan OneBucket(int64_t length) {
@@ -130,7 +130,7 @@ TEST_F(ClientOfFake, RefusesFramesThatNobodyAskedFor) {
        "reply for part 1 and step -1"},
   };
   for (const Case& wrong : cases) {
-    FakeServer server([&](WorkerStream& stream, const FrameHeader& header) {
+    FakeServer server([&](StreamToWorker& stream, const FrameHeader& header) {
       // Once part 1 has been asked for too, so that either part may be wrong.
       return header.part == 1 ? stream.Send(wrong.answer, 1) : absl::OkStatus();
     });
@@ -145,7 +145,7 @@ TEST_F(ClientOfFake, RefusesFramesThatNobodyAskedFor) {
 }
 
 TEST_F(ClientOfFake, RefusesASecondReply) {
-  FakeServer server([&](WorkerStream& stream, const FrameHeader& header) {
+  FakeServer server([&](StreamToWorker& stream, const FrameHeader& header) {
     if (header.part != 0) return absl::OkStatus();
     const grpc::ByteBuffer reply =
         Reply({.kind = FrameKind::kReply, .part = 0, .step = 0, .version = 1}, {1, 1, 1, 1});
@@ -157,7 +157,7 @@ TEST_F(ClientOfFake, RefusesASecondReply) {
 }
 
 TEST_F(ClientOfFake, TellsWhyAServerEndedTheStream) {
-  FakeServer server([](WorkerStream&, const FrameHeader&) {
+  FakeServer server([](StreamToWorker&, const FrameHeader&) {
     return absl::FailedPreconditionError("worker 1 left");
   });
   auto client = Connect(server);
@@ -169,7 +169,7 @@ TEST_F(ClientOfFake, TellsWhyAServerEndedTheStream) {
 }
 
 TEST_F(ClientOfFake, AServerThatEndsWithoutAReasonIsLost) {
-  FakeServer server([](WorkerStream& stream, const FrameHeader&) {
+  FakeServer server([](StreamToWorker& stream, const FrameHeader&) {
     stream.Fail(absl::OkStatus());
     return absl::OkStatus();
   });
@@ -180,7 +180,7 @@ TEST_F(ClientOfFake, AServerThatEndsWithoutAReasonIsLost) {
 }
 
 TEST_F(ClientOfFake, ConnectingEndsWhenCancelled) {
-  FakeServer server([](WorkerStream&, const FrameHeader&) { return absl::OkStatus(); });
+  FakeServer server([](StreamToWorker&, const FrameHeader&) { return absl::OkStatus(); });
   net::TcpRelay silent(server.address());
   silent.Freeze();
   Client::Options options;
@@ -201,8 +201,8 @@ TEST_F(ClientOfFake, PushesNoMoreThanItsCredits) {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<int64_t> pushed;
-  WorkerStream* worker = nullptr;
-  FakeServer server([&](WorkerStream& stream, const FrameHeader& header) {
+  StreamToWorker* worker = nullptr;
+  FakeServer server([&](StreamToWorker& stream, const FrameHeader& header) {
     const std::lock_guard lock(mutex);
     worker = &stream;
     pushed.push_back(header.part);
@@ -246,7 +246,7 @@ TEST_F(ClientOfFake, NeedsNoBufferOnceItIsDestroyed) {
     std::mutex mutex;
     std::condition_variable changed;
     bool first_came = false;
-    FakeServer server([&](WorkerStream&, const FrameHeader&) {
+    FakeServer server([&](StreamToWorker&, const FrameHeader&) {
       const std::lock_guard lock(mutex);
       first_came = true;
       changed.notify_all();

@@ -2,6 +2,7 @@
 // what the formulas say of its gradients, and has no accuracy.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/job.h"
@@ -142,7 +143,10 @@ TEST(EmulatedStraggler, IsSlowAndTheOtherIsNot) {
     EXPECT_GE(outcome->reports[1].worker().steps().compute_ns(step), 3 * kStepMs * kMs);
   }
   const proto::WorkerReport& other = outcome->reports[0].worker();
-  EXPECT_GE(other.steps().compute_ns(0), kStepMs * kMs);
+  const auto& other_ns = other.steps().compute_ns();
+  const int64_t fastest_ns = *std::min_element(other_ns.begin(), other_ns.end());
+  EXPECT_GE(fastest_ns, kStepMs * kMs);
+  EXPECT_LT(fastest_ns, 2 * kStepMs * kMs);  // of ten steps one is not held up by the machine
 }
 
 }  // namespace

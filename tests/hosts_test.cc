@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -24,6 +25,7 @@
 #include "lab/network_lab.h"
 #include "os/files.h"
 #include "tests/cluster_fixture.h"
+#include "tests/lab_available.h"
 
 namespace crossover::tests {
 namespace {
@@ -42,7 +44,8 @@ constexpr int kHosts = 3;
 class Hosts : public testing::Test {
  protected:
   void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "needs root, to make network namespaces";
+    const std::string why_no_lab = WhyNoLab();
+    if (!why_no_lab.empty()) GTEST_SKIP() << "no network lab here: " << why_no_lab;
     if (access(kSshd, X_OK) != 0) {
       GTEST_SKIP() << "needs sshd (Debian's package openssh-server; tools/setup --tests)";
     }
@@ -57,7 +60,7 @@ class Hosts : public testing::Test {
     options.switch_binary = "lab/switch";
     options.label = "hosts";
     auto lab = lab::NetworkLab::Up(options);
-    if (!lab.ok()) GTEST_SKIP() << "no network lab on this machine: " << lab.status().message();
+    ASSERT_TRUE(lab.ok()) << lab.status();
     lab_ = *std::move(lab);
     job_ = SmallJob(MakeSmallData(1200));
     job_.set_workers(2);
@@ -239,10 +242,10 @@ TEST_F(Hosts, AJobRunsOnThemAndLeavesOnlyThePrograms) {
     EXPECT_EQ(result["network"]["probe"].size(), 3u);
     for (const nlohmann::json& host : result["network"]["probe"]) {
       EXPECT_GT(host["send_bytes_per_s"], 0);
-      // They are one machine, so their clocks are one.
+      // They are one machine, so their clocks are one; a nanosecond for rounding.
       const double error_s = host["clock_error_s"];
       EXPECT_GT(error_s, 0);
-      EXPECT_LE(std::abs(host["clock_offset_s"].get<double>()), error_s + 1e-3) << host;
+      EXPECT_LE(std::abs(host["clock_offset_s"].get<double>()), error_s + 1e-9) << host;
     }
     EXPECT_TRUE(result["parameters_equal"]);
   }
@@ -339,8 +342,9 @@ TEST_F(Hosts, AHostThatIsCutOffIsNamedAndEndsByItself) {
   EXPECT_EQ(End(compare).code, 1);
   EXPECT_THAT(Log(), HasSubstr("worker 1"));
   EXPECT_THAT(Log(), HasSubstr(Address(1)));
-  // It cannot be told: it takes the launcher's silence for its end.
-  ExpectNothingIsLeft(60);
+  // It cannot be told: it takes the launcher's silence for its end (docs/HOSTS.md), and its
+  // processes may need two seconds more to be ended.
+  ExpectNothingIsLeft(std::max(20.0, 2 * job_.deadlines().loss_s()) + 2);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "worker/data/dataset.h"
 #include "worker/evaluation.h"
 #include "worker/models/model.h"
+#include "worker/models/torch_threads.h"
 #include "worker/strategies/strategy_table.h"
 #include "worker/worker_report.h"
 
@@ -270,7 +271,8 @@ absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, c
        .wire_after = trained.wire_after,
        .all_reduces = trained.all_reduces,
        .parameters = model.parameters().host(),
-       .blas_library = BlasLibraryPath()},
+       .blas_library = BlasLibraryPath(),
+       .torch_threads = IsEmulated(options_.job) ? 0 : TorchThreads()},
       options_.report_path);
 }
 

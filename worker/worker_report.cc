@@ -98,7 +98,7 @@ absl::Status WriteWorkerReport(const WorkerReportInputs& inputs, const std::stri
   report.set_parameter_norm(std::sqrt(SumOfSquares(inputs.parameters)));
   report.set_parameter_count(static_cast<int64_t>(inputs.parameters.size()));
   report.set_blas_library(inputs.blas_library);
-  report.set_torch_threads(1);
+  report.set_torch_threads(inputs.torch_threads);
   report.set_congestion_control(net::DefaultCongestionControl());
   return os::WriteFile(path, process.SerializeAsString());
 }

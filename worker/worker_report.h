@@ -41,6 +41,7 @@ struct WorkerReportInputs {
   const std::vector<proto::AllReduceRange>& all_reduces;
   std::span<const float> parameters;
   std::string blas_library;
+  int torch_threads = 0;  // 0: it computed nothing with LibTorch
 };
 
 // Writes a serialised proto::ProcessReport. Errors name the file.

@@ -28,11 +28,11 @@ void AddHere(Arguments& arguments, FlagSet& flags) {
              "start the ranks on these hosts over ssh; a file, one a line: ADDRESS [slots=N] "
              "[user=NAME] [port=N] [interface=NAME or CIDR]",
              "this machine", SetText(&arguments.hosts)});
-  flags.Add({"ssh_option", "an option of ssh, as after its -o; may be given several times", "",
+  flags.Add({"ssh-option", "an option of ssh, as after its -o; may be given several times", "",
              AppendText(&arguments.ssh_options), false, /*repeatable=*/true});
-  flags.Add({"remote_dir", "folder on the hosts for the program and a run's files",
+  flags.Add({"remote-dir", "folder on the hosts for the program and a run's files",
              "~/.cache/crossover", SetText(&arguments.remote_dir)});
-  flags.Add({"launcher_interface", "where the hosts reach this machine, as --interface",
+  flags.Add({"launcher-interface", "where the hosts reach this machine, as --interface",
              "the address that the hosts see ssh come from",
              SetText(&arguments.launcher_interface)});
   flags.BeginGroup("Results");
