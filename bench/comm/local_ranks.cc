@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -18,7 +17,6 @@ namespace crossover::bench {
 namespace {
 
 constexpr double kEndS = 2;  // for ranks to end by themselves, and again when asked
-constexpr double kLossSMax = 10;
 // In the directory, here and on other hosts.
 constexpr char kTokenName[] = "token";
 constexpr char kRecordsName[] = "records.jsonl";
@@ -84,7 +82,7 @@ net::RendezvousServer::Options RendezvousOptions(const LocalOptions& options) {
   rendezvous.identity.token = net::MakeToken();
   rendezvous.workers = options.ranks;
   rendezvous.join_s = options.plan.deadline_s;
-  rendezvous.loss_s = std::min(options.plan.deadline_s / 2, kLossSMax);
+  rendezvous.loss_s = LossS(options.plan);
   return rendezvous;
 }
 
