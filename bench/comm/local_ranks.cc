@@ -61,7 +61,11 @@ absl::Status RunProcesses(const LocalOptions& options, experiments::RunHosts& ho
     ASSIGN_OR_RETURN(std::unique_ptr<experiments::StartedProcess> started,
                      StartRank(options, hosts, rank, rendezvous.address(), log_path));
     pids.push_back(started->pid());
-    processes.Add(absl::StrCat("rank ", rank), log_path, std::move(started));
+    std::string name = absl::StrCat("rank ", rank);
+    if (options.hosts != nullptr) {
+      absl::StrAppend(&name, " at ", options.sites.Of(net::Role::kWorker, rank).address);
+    }
+    processes.Add(name, log_path, std::move(started));
   }
   if (options.on_started) options.on_started(pids);
   absl::Status status = processes.Watch(options.time_s, [&] { return rendezvous.status(); });
