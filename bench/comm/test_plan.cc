@@ -25,6 +25,7 @@ constexpr int64_t kRepetitionsMin = 5;
 constexpr int64_t kRepetitionsMax = 40;
 constexpr double kLongCallS = 0.3;
 constexpr int64_t kLongRepetitionsMin = 3;
+constexpr double kLossSMax = 10;
 
 constexpr Kind kOps[] = {Kind::kAllReduce, Kind::kReduceScatter, Kind::kAllGather, Kind::kBroadcast,
                          Kind::kBarrier};
@@ -234,6 +235,8 @@ uint64_t FingerprintOf(const TestPlan& plan, int world_size) {
       absl::StrCat("comm_test ", world_size, " ", absl::StrJoin(FlagsOf(plan), " "));
   return Fnv1a(std::as_bytes(std::span(text)));
 }
+
+double LossS(const TestPlan& plan) { return std::min(plan.deadline_s / 2, kLossSMax); }
 
 Repetitions PlanRepetitions(const TestPlan& plan, double call_s) {
   const double safe_s = std::max(call_s, 1e-7);

@@ -69,6 +69,8 @@ std::vector<std::string> FlagsOf(const TestPlan& plan);
 std::string CostsText(const allreduce::CostFit& costs);
 // Ranks whose plans differ do not measure together.
 uint64_t FingerprintOf(const TestPlan& plan, int world_size);
+// Silence of a rank or of the meeting point that counts as its loss.
+double LossS(const TestPlan& plan);
 
 // How often and how long one size is timed: a repetition is `batch` calls back to back, and its
 // time their mean, so that a repetition of small buffers lasts 20 ms and not one round trip.
