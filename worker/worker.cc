@@ -15,6 +15,7 @@
 #include "worker/data/batch_loader.h"
 #include "worker/data/dataset.h"
 #include "worker/evaluation.h"
+#include "worker/models/blas.h"
 #include "worker/models/model.h"
 #include "worker/strategies/strategy_table.h"
 #include "worker/worker_report.h"
@@ -271,7 +272,7 @@ absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, c
        .wire_before = trained.wire_before,
        .wire_after = trained.wire_after,
        .parameters = model.parameters().host(),
-       .blas_library = BlasLibraryPath()},
+       .blas_library = DescribeBlas()},
       options_.report_path);
 }
 

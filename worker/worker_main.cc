@@ -13,6 +13,7 @@
 #include "os/environment.h"
 #include "process/member_process.h"
 #include "worker/data/dataset.h"
+#include "worker/models/blas.h"
 #include "worker/models/model.h"
 #include "worker/worker.h"
 
@@ -23,6 +24,7 @@ constexpr net::Role kRole = net::Role::kWorker;
 
 struct Arguments {
   process::MemberFlags member;
+  std::string about_blas;  // for the log; no flag
   std::string rendezvous_host = "rank0";
   std::string parameters_path;
   bool describe = false;
@@ -82,6 +84,7 @@ absl::StatusOr<WorkerOptions> MakeOptions(const Arguments& arguments, const prot
   options.log = [rank = setup.rank](const std::string& line) {
     process::LogLine(kRole, rank, line);
   };
+  if (!arguments.about_blas.empty()) options.log(arguments.about_blas);
   // Of the workers, only those that average among themselves are connected to.
   options.log(UsesCollectives(job)
                   ? absl::StrCat("listening on ", setup.listen_choice)
@@ -107,6 +110,7 @@ absl::StatusOr<process::MemberRun> Prepare(const Arguments& arguments, const pro
 int Main(int argc, char** argv) {
   SystemClock clock;
   Arguments arguments;
+  arguments.about_blas = TakeBlasKernelsOfProcessor();  // while there is one thread
   const FlagSet flags = MakeFlags(arguments);
   return process::MemberMain(argc, argv, kRole, flags, arguments.member,
                              [&](const proto::Job& job) { return Prepare(arguments, job, clock); });
