@@ -35,9 +35,9 @@ std::vector<int> ShardsOf(const proto::Job& job, int rank) {
 }
 
 // An emulated model takes blank samples, as many as MakeStepPlan counts.
-absl::StatusOr<TrainTest> DataOf(const proto::Job& job) {
+absl::StatusOr<TrainTest> DataOf(const proto::Job& job, int rank) {
   if (IsEmulated(job)) return BlankData(job.global_batch());
-  return ReadData(job.data());
+  return ReadData(job.data(), rank == 0 ? Samples::kTrainAndTest : Samples::kTrain);
 }
 
 // The rendezvous may be another program's: what it says must fit our job.
@@ -149,7 +149,7 @@ absl::Status Worker::Join() {
 absl::Status Worker::Train() {
   const proto::Job& job = options_.job;
   rendezvous_->SetStatus(-1, "load", 0, 0);
-  ASSIGN_OR_RETURN(const TrainTest data, DataOf(job));
+  ASSIGN_OR_RETURN(const TrainTest data, DataOf(job, options_.rank));
   ASSIGN_OR_RETURN(const StepPlan plan, MakeStepPlan(job, data.train.size()));
   ASSIGN_OR_RETURN(const std::unique_ptr<Model> model,
                    MakeModel(job, data.train.shape, options_.rank, clock_,
