@@ -139,9 +139,9 @@ class OnHosts : public CommTest {
   }
   ChildProcess StartOnHosts(std::vector<std::string> flags) {
     flags.push_back(absl::StrCat("--hosts=", directory_, "/hosts"));
-    flags.push_back("--remote_dir=" + hosts_->remote_dir());
+    flags.push_back("--remote-dir=" + hosts_->remote_dir());
     for (const std::string& option : hosts_->ssh_options()) {
-      flags.push_back("--ssh_option=" + option);
+      flags.push_back("--ssh-option=" + option);
     }
     return Start(flags, "log", hosts_->launcher_namespace());
   }

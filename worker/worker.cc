@@ -14,6 +14,7 @@
 #include "worker/data/batch_loader.h"
 #include "worker/data/dataset.h"
 #include "worker/evaluation.h"
+#include "worker/models/blas.h"
 #include "worker/models/model.h"
 #include "worker/models/torch_threads.h"
 #include "worker/strategies/strategy_table.h"
@@ -31,9 +32,9 @@ std::vector<int> ShardsOf(const proto::Job& job, int rank) {
 }
 
 // An emulated model takes blank samples, as many as MakeStepPlan counts.
-absl::StatusOr<TrainTest> DataOf(const proto::Job& job) {
+absl::StatusOr<TrainTest> DataOf(const proto::Job& job, int rank) {
   if (IsEmulated(job)) return BlankData(job.global_batch());
-  return ReadData(job.data());
+  return ReadData(job.data(), rank == 0 ? Samples::kTrainAndTest : Samples::kTrain);
 }
 
 process::MembershipSession::Options SessionOptions(const WorkerOptions& options,
@@ -111,7 +112,7 @@ absl::Status Worker::Train() {
   options_.log(absl::StrCat("joined the run of ", roster.workers.size(), " workers and ",
                             roster.servers.size(), " servers at ", session_.rendezvous_address()));
   session_.member().SetStatus(-1, "load", 0, 0);
-  ASSIGN_OR_RETURN(const TrainTest data, DataOf(job));
+  ASSIGN_OR_RETURN(const TrainTest data, DataOf(job, options_.rank));
   ASSIGN_OR_RETURN(const StepPlan plan, MakeStepPlan(job, data.train.size()));
   ASSIGN_OR_RETURN(const std::unique_ptr<Model> model,
                    MakeModel(job, data.train.shape, options_.rank, clock_,
@@ -229,7 +230,7 @@ absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, c
        .wire_after = trained.wire_after,
        .all_reduces = trained.all_reduces,
        .parameters = model.parameters().host(),
-       .blas_library = BlasLibraryPath(),
+       .blas_library = DescribeBlas(),
        .torch_threads = IsEmulated(options_.job) ? 0 : TorchThreads()},
       options_.report_path);
 }

@@ -5,18 +5,21 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "worker/data/batch.h"
+#include "worker/models/blas.h"
 #include "worker/models/model.h"
 #include "worker/models/torch_threads.h"
 
 namespace crossover::worker {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 
 constexpr DataShape kGray28 = {.channels = 1, .height = 28, .width = 28, .classes = 10};
@@ -366,9 +369,36 @@ TEST(TorchThreadsTest, IsOneOnceAModelIsMade) {
   EXPECT_EQ(TorchThreads(), 1);
 }
 
-TEST(BlasLibraryTest, IsOpenBlasBuiltForOpenMp) {
+TEST(BlasTest, IsOpenBlasBuiltForOpenMp) {
   // The link flags of @torch decide, whatever update-alternatives says.
-  EXPECT_THAT(BlasLibraryPath(), HasSubstr("/openblas-openmp/"));
+  EXPECT_THAT(DescribeBlas(), HasSubstr("/openblas-openmp/"));
+}
+
+double LossOfMlp() {
+  return Make(proto::Model::mlp, kGray28)->ForwardBackward(PatternBatch(kGray28, 64), 1, [](int) {
+  });
+}
+
+TEST(BlasTest, AProcessorThatOpenBlasDoesNotKnowGetsKernelsOfItsVectors) {
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "no wider kernels than the fallback's";
+  ASSERT_TRUE(TakeBlasKernels("Prescott"));  // as for an unknown one
+  ASSERT_THAT(DescribeBlas(), HasSubstr("(Prescott)"));
+  const double loss = LossOfMlp();
+  EXPECT_THAT(TakeBlasKernelsOfProcessor(), HasSubstr(" instead of Prescott"));
+  const std::string taken = DescribeBlas();
+  EXPECT_THAT(taken, AnyOf(HasSubstr("(SkylakeX)"), HasSubstr("(Haswell)")));
+  EXPECT_NEAR(LossOfMlp(), loss, 1e-5);
+  // A second time there is nothing to do.
+  EXPECT_EQ(TakeBlasKernelsOfProcessor(), "");
+  EXPECT_EQ(DescribeBlas(), taken);
+}
+
+TEST(BlasTest, KernelsThatTheUserChoseStay) {
+  ASSERT_TRUE(TakeBlasKernels("Prescott"));
+  setenv("OPENBLAS_CORETYPE", "Prescott", 1);
+  EXPECT_EQ(TakeBlasKernelsOfProcessor(), "");
+  EXPECT_THAT(DescribeBlas(), HasSubstr("(Prescott)"));
+  unsetenv("OPENBLAS_CORETYPE");
 }
 
 }  // namespace
