@@ -14,6 +14,12 @@
 namespace crossover::os {
 namespace {
 
+// A device or a pipe: a rename would put a file in its place.
+bool IsDevice(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_other(path, ignored);
+}
+
 // Writes everything, flushes it to the disk and closes the descriptor.
 absl::Status WriteAndClose(int fd, std::string_view text, const std::string& path) {
   absl::Status status;
@@ -25,7 +31,8 @@ absl::Status WriteAndClose(int fd, std::string_view text, const std::string& pat
       status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
     }
   }
-  if (status.ok() && fsync(fd) != 0) {
+  // EINVAL: a device, which has no disk.
+  if (status.ok() && fsync(fd) != 0 && errno != EINVAL) {
     status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
   }
   if (close(fd) != 0 && status.ok()) {
@@ -56,7 +63,28 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   }
 }
 
+absl::Status CheckWritable(const std::string& path) {
+  const std::filesystem::path directory = std::filesystem::path(path).parent_path();
+  std::error_code ignored;
+  int error = 0;
+  if (std::filesystem::is_directory(path, ignored)) {
+    error = EISDIR;
+  } else if (access(IsDevice(path)      ? path.c_str()
+                    : directory.empty() ? "."
+                                        : directory.c_str(),
+                    W_OK) != 0) {
+    error = errno;
+  }
+  if (error == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(error, absl::StrCat("cannot write ", path));
+}
+
 absl::Status WriteFile(const std::string& path, std::string_view text, int mode) {
+  if (IsDevice(path)) {
+    const int device = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (device < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+    return WriteAndClose(device, text, path);
+  }
   const std::string temporary = path + ".new";
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
   if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));

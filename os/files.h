@@ -13,8 +13,13 @@ namespace crossover::os {
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 // Replaces the file in one step (a reader sees the old or the new one whole) and
-// reports a full disk. `mode` is its permission bits.
+// reports a full disk. `mode` is its permission bits. What is no regular file, such as
+// /dev/null, is written to in its place.
 absl::Status WriteFile(const std::string& path, std::string_view text, int mode = 0644);
+
+// What would keep WriteFile from making the file, found without writing: for what is
+// written at the end of a long run.
+absl::Status CheckWritable(const std::string& path);
 
 // Adds a line at the end and makes sure that it is on the disk.
 absl::Status AppendLine(const std::string& path, std::string_view line);
