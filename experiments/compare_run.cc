@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "core/clock.h"
 #include "core/job.h"
 #include "core/status.h"
@@ -45,7 +46,9 @@ absl::Status CheckExecutable(const std::string& path, const std::string& flag) {
 absl::StatusOr<std::string> PrepareOut(const std::string& out, const std::string& job_name) {
   std::string directory = os::ResolveUserPath(out);
   if (out.empty()) {
-    directory = os::ResolveUserPath(absl::StrCat("results/", os::FolderTime(), "-", job_name));
+    // A name may hold slashes, and even lead out of results/.
+    directory = os::ResolveUserPath(absl::StrCat("results/", os::FolderTime(), "-",
+                                                 absl::StrReplaceAll(job_name, {{"/", "-"}})));
   }
   RETURN_IF_ERROR(os::MakeDirectory(directory));
   std::error_code error;
