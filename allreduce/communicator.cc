@@ -13,6 +13,9 @@
 namespace crossover::allreduce {
 namespace {
 
+// Buckets of a step, mostly: with more the first ones are planned anew in every step.
+constexpr size_t kPlansMax = 32;
+
 bool HasBlocks(Kind kind) { return kind == Kind::kReduceScatter || kind == Kind::kAllGather; }
 
 // Whoever has sent by reference hears from each of its receivers that all has come.
@@ -39,8 +42,6 @@ Communicator::Communicator(net::Endpoint& endpoint, Options options, const Clock
 
 absl::StatusOr<int64_t> Communicator::Start(const Request& request) {
   RETURN_IF_ERROR(Check(request));
-  const int64_t blocks = HasBlocks(request.kind) ? world_size() : 1;
-  const int64_t bytes = request.count * blocks * static_cast<int64_t>(BytesOf(request.type));
   if (shared_memory_ != nullptr) {
     // Combines in the order of the ranks, as direct does.
     RETURN_IF_ERROR(shared_memory_->Run(FrameOf(request, Algorithm::kDirect),
@@ -48,13 +49,21 @@ absl::StatusOr<int64_t> Communicator::Start(const Request& request) {
                                         static_cast<std::byte*>(request.output)));
     return started_++;
   }
-  const Algorithm algorithm = request.algorithm
-                                  ? *request.algorithm
-                                  : options_.choose(request.kind, PlaceOf(request), bytes);
-  const int64_t number = engine_.Start(MakeOperation(request, algorithm));
+  const Plan& plan = PlanOf(request);
+  const int64_t number = engine_.Start({.frame = FrameOf(request, plan.algorithm),
+                                        .schedule = plan.schedule,
+                                        .buffer = WorkingBuffer(request),
+                                        .contributions = world_size(),
+                                        .borrow = plan.borrow});
   ++through_engine_;
   ++started_;
   return number;
+}
+
+void Communicator::SetHosts(std::vector<int> host_of) {
+  options_.host_of = std::move(host_of);
+  plans_.clear();
+  next_plan_ = 0;
 }
 
 void Communicator::UseSharedMemory(SharedMemoryGroup& group) {
@@ -81,11 +90,8 @@ absl::Status Communicator::Check(const Request& request) const {
   if (request.root < 0 || request.root >= world_size()) {
     return refuse(absl::StrCat("root ", request.root, " is no rank of ", world_size()));
   }
-  if (request.algorithm) {
-    const std::vector<Algorithm> known = AlgorithmsOf(request.kind);
-    if (std::find(known.begin(), known.end(), *request.algorithm) == known.end()) {
-      return refuse(absl::StrCat("has no algorithm ", NameOf(*request.algorithm)));
-    }
+  if (request.algorithm && !HasAlgorithm(request.kind, *request.algorithm)) {
+    return refuse(absl::StrCat("has no algorithm ", NameOf(*request.algorithm)));
   }
   return absl::OkStatus();
 }
@@ -113,20 +119,36 @@ Frame Communicator::FrameOf(const Request& request, Algorithm algorithm) const {
   return frame;
 }
 
-Operation Communicator::MakeOperation(const Request& request, Algorithm algorithm) {
+Communicator::Plan Communicator::MakePlan(const Request& request) const {
   const int64_t length = HasBlocks(request.kind) ? request.count * world_size() : request.count;
-  Operation operation;
-  operation.frame = FrameOf(request, algorithm);
-  operation.schedule = MakeSchedule(request.kind, algorithm, PlaceOf(request), length);
-  operation.buffer = WorkingBuffer(request);
-  operation.contributions = world_size();
-  const int64_t segment_bytes = length * static_cast<int64_t>(BytesOf(request.type)) / world_size();
-  if (endpoint_.borrows() && world_size() > 1 && segment_bytes >= options_.borrow_bytes_min &&
-      SafeToBorrow(request.kind, algorithm)) {
-    operation.borrow = true;
-    operation.schedule.push_back(Acknowledgement(operation.schedule));
-  }
-  return operation;
+  const int64_t bytes = length * static_cast<int64_t>(BytesOf(request.type));
+  const Place place = PlaceOf(request);
+  Plan plan{.kind = request.kind,
+            .type = request.type,
+            .count = request.count,
+            .root = request.root,
+            .wanted = request.algorithm,
+            .schedule = nullptr};
+  plan.algorithm =
+      request.algorithm ? *request.algorithm : options_.choose(request.kind, place, bytes);
+  Schedule schedule = MakeSchedule(request.kind, plan.algorithm, place, length);
+  plan.borrow = endpoint_.borrows() && world_size() > 1 &&
+                bytes / world_size() >= options_.borrow_bytes_min &&
+                SafeToBorrow(request.kind, plan.algorithm);
+  if (plan.borrow) schedule.push_back(Acknowledgement(schedule));
+  plan.schedule = std::make_shared<const Schedule>(std::move(schedule));
+  return plan;
+}
+
+const Communicator::Plan& Communicator::PlanOf(const Request& request) {
+  const auto found =
+      std::ranges::find_if(plans_, [&](const Plan& plan) { return plan.Serves(request); });
+  if (found != plans_.end()) return *found;
+  if (plans_.size() < kPlansMax) return plans_.emplace_back(MakePlan(request));
+  Plan& plan = plans_[next_plan_];
+  next_plan_ = (next_plan_ + 1) % kPlansMax;
+  plan = MakePlan(request);
+  return plan;
 }
 
 // Copies the input where the schedule expects it.
@@ -167,6 +189,8 @@ absl::StatusOr<bool> Communicator::Progress() {
 }
 
 absl::Status Communicator::Wait() { return engine_.Wait(); }
+
+absl::Status Communicator::Rest(bool moved) { return engine_.Rest(moved); }
 
 bool Communicator::IsDone(int64_t number) const {
   return number >= through_engine_ || engine_.IsDone(number);

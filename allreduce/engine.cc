@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "allreduce/pause.h"
 #include "core/check.h"
 #include "core/fnv1a.h"
 #include "core/status.h"
@@ -19,6 +18,8 @@ constexpr int64_t kNsPerSecond = 1'000'000'000;
 // Silence after which a rank says what it waits for: longer than steps of ranks that differ in
 // speed part, shorter than a user's patience.
 constexpr int64_t kWonderNs = kNsPerSecond / 4;
+// The buckets of a step, mostly.
+constexpr size_t kSparesMax = 32;
 
 // A note is "SEQUENCE DIGEST TEXT".
 struct Note {
@@ -37,7 +38,10 @@ Note Parse(absl::string_view note) {
 }  // namespace
 
 Engine::Engine(net::Endpoint& endpoint, const Options& options, const Clock& clock)
-    : endpoint_(endpoint), options_(options), clock_(clock) {
+    : endpoint_(endpoint),
+      options_(options),
+      clock_(clock),
+      patience_(options.spin_rounds, options.yield, clock) {
   for (int peer = 0; peer < endpoint.world_size(); ++peer) {
     outgoing_.emplace_back(endpoint.rank(), peer, options.chunk_bytes);
     incoming_.emplace_back(endpoint.rank(), peer, options.chunk_bytes);
@@ -46,7 +50,7 @@ Engine::Engine(net::Endpoint& endpoint, const Options& options, const Clock& clo
 
 int64_t Engine::Start(Operation operation) {
   if (flights_.empty()) moved_ns_ = kJustNow;
-  auto flight = std::make_unique<Flight>(std::move(operation));
+  std::unique_ptr<Flight> flight = FlightOf(std::move(operation));
   for (size_t step = 0; step < flight->steps().size(); ++step) {
     for (FlightTransfer& send : flight->steps()[step].sends) {
       outgoing_[static_cast<size_t>(send.peer)].Queue({flight.get(), step, &send});
@@ -57,6 +61,18 @@ int64_t Engine::Start(Operation operation) {
   }
   flights_.push_back(std::move(flight));
   return first_number_ + static_cast<int64_t>(flights_.size()) - 1;
+}
+
+// In the storage of one that had the same schedule, where there is one.
+std::unique_ptr<Flight> Engine::FlightOf(Operation operation) {
+  const auto alike = std::ranges::find_if(spares_, [&](const std::unique_ptr<Flight>& spare) {
+    return spare->operation().schedule == operation.schedule;
+  });
+  if (alike == spares_.end()) return std::make_unique<Flight>(std::move(operation));
+  std::unique_ptr<Flight> flight = std::move(*alike);
+  spares_.erase(alike);
+  flight->Restart(std::move(operation));
+  return flight;
 }
 
 bool Engine::IsDone(int64_t number) const {
@@ -76,6 +92,8 @@ absl::StatusOr<bool> Engine::Progress() {
 
 void Engine::DropDone() {
   while (!flights_.empty() && flights_.front()->done()) {
+    if (spares_.size() == kSparesMax) spares_.erase(spares_.begin());
+    spares_.push_back(std::move(flights_.front()));
     flights_.pop_front();
     ++first_number_;
   }
@@ -97,19 +115,20 @@ absl::StatusOr<bool> Engine::MoveAll() {
 }
 
 absl::Status Engine::Finish(int64_t number) {
-  int idle_rounds = 0;
   while (!IsDone(number)) {
     ASSIGN_OR_RETURN(const bool moved, Progress());
-    if (moved) {
-      idle_rounds = 0;
-    } else if (++idle_rounds <= options_.spin_rounds) {
-      Pause(options_.yield);
-    } else {
-      RETURN_IF_ERROR(Wait());
-    }
+    RETURN_IF_ERROR(Rest(moved));
   }
   DropDone();  // of one rank: nothing has moved, it was done from the start
   return failure_;
+}
+
+absl::Status Engine::Rest(bool moved) {
+  if (moved) {
+    patience_.Found();
+    return absl::OkStatus();
+  }
+  return patience_.LookAgain() ? absl::OkStatus() : Wait();
 }
 
 absl::Status Engine::Wait() {
@@ -163,7 +182,7 @@ std::string Engine::Agreement() const {
 
 // Two ranks that wait for each other in different collectives exchange no frames.
 absl::Status Engine::CheckNotes() const {
-  if (flights_.empty()) return absl::OkStatus();
+  if (flights_.empty() || !SomebodyWonders()) return absl::OkStatus();
   const std::string agreement = Agreement();
   const Note ours = Parse(agreement);
   for (int peer = 0; peer < endpoint_.world_size(); ++peer) {
@@ -196,7 +215,7 @@ std::string Engine::WhatIsAwaited() const {
   Frame frame = flight.operation().frame;
   frame.step = static_cast<uint32_t>(flight.first_open_step());
   return absl::StrCat("waits for ", absl::StrJoin(peers, ", "), " in ", Describe(frame), " of ",
-                      flight.operation().schedule.size());
+                      flight.operation().schedule->size());
 }
 
 bool Engine::Awaits(int peer) const {

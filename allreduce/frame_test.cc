@@ -71,6 +71,16 @@ TEST(FrameTest, TheLayoutIsAsDocumented) {
   EXPECT_EQ(at(72), 0);
 }
 
+TEST(FrameTest, AMessagesFrameIsTheCollectivesWithThreeFiguresOfItsOwn) {
+  Frame frame = Example();
+  FrameBytes bytes = EncodeFrame(frame);
+  frame.sender = 7;
+  frame.step = 19;
+  frame.bytes = 1024;
+  SetMessage(7, 19, 1024, bytes);
+  EXPECT_EQ(bytes, EncodeFrame(frame));
+}
+
 TEST(FrameTest, WhatWasEncodedIsDecoded) {
   for (const int root : {0, 7}) {
     Frame frame = Example();

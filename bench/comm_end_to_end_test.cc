@@ -117,6 +117,32 @@ TEST_F(CommTest, LimitsAreMeasuredInTheSameRunAndCostsFitted) {
   EXPECT_THAT(limits, testing::ElementsAre("memcpy", "one_pair", "all_duplex"));
 }
 
+TEST_F(CommTest, AFitChoosesTheAlgorithm) {
+  const std::string json = directory_ + "/lines.jsonl";
+  const std::string fit = directory_ + "/fit.jsonl";
+  // Steps that cost nothing beside bytes, and the other way round.
+  const std::pair<const char*, const char*> cases[] = {
+      {"\"alpha_us\":1e-3,\"message_us\":0,\"beta_us_per_byte\":1", "ring"},
+      {"\"alpha_us\":1e6,\"message_us\":1e6,\"beta_us_per_byte\":1e-6", "recursive_doubling"}};
+  for (const auto& [constants, algorithm] : cases) {
+    ASSERT_TRUE(os::WriteFile(fit, absl::StrCat("{\"network\":\"\",\"transport\":\"tcp\",",
+                                                constants, ",\"gamma_us_per_byte\":0}\n"))
+                    .ok());
+    ChildProcess child =
+        Start({"--local_ranks=4", "--sizes=256K", "--iterations=1", "--in_place=in",
+               "--limits=false", "--transport=tcp", "--json=" + json, "--use_fit=" + fit});
+    ASSERT_EQ(Wait(child), 0) << Log();
+    const auto records = ReadRecords(*os::ReadFile(json));
+    ASSERT_TRUE(records.ok()) << records.status();
+    ASSERT_EQ(records->size(), 1);
+    EXPECT_EQ(records->front().algorithm, algorithm);
+  }
+  ASSERT_TRUE(os::WriteFile(fit, "{\"alpha_us\":").ok());
+  ChildProcess child = Start({"--use_fit=" + fit});
+  EXPECT_EQ(Wait(child), 1);
+  EXPECT_THAT(Log(), HasSubstr(fit + ":1: "));
+}
+
 TEST_F(CommTest, RefusesBadFlagsWithTheFix) {
   const std::pair<const char*, const char*> cases[] = {
       {"--size=4K", "--size: unknown flag (did you mean --sizes?)"},

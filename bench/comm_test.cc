@@ -254,6 +254,20 @@ int MainMember(const Arguments& arguments, const Clock& clock) {
   return termination.signal() != 0 ? os::ExitCodeOf(termination.signal()) : 1;
 }
 
+// The file's constants, as a flag's would be. Auto schedules go over TCP.
+absl::Status UseFit(Arguments& arguments) {
+  if (arguments.use_fit.empty()) return absl::OkStatus();
+  const std::string& transport = arguments.plan.transport;
+  const bool other =
+      transport == NameOf(Transport::kGrpc) || transport == NameOf(Transport::kInproc);
+  const absl::StatusOr<std::string> text = os::ReadFile(os::ResolveUserPath(arguments.use_fit));
+  RETURN_IF_ERROR(Annotate(text.status(), "--use_fit is a file: "));
+  ASSIGN_OR_RETURN(const allreduce::CostFit costs,
+                   CostsIn(*text, arguments.use_fit, other ? transport : NameOf(Transport::kTcp)));
+  arguments.plan.costs = CostsText(costs);
+  return absl::OkStatus();
+}
+
 int Main(int argc, char** argv) {
   SystemClock clock;
   net::SilenceGrpcLog();
@@ -265,7 +279,8 @@ int Main(int argc, char** argv) {
     std::fputs(flags.Usage().c_str(), stdout);
     return 0;
   }
-  const absl::Status fits = CheckArguments(arguments, *parsed);
+  absl::Status fits = CheckArguments(arguments, *parsed);
+  if (fits.ok()) fits = UseFit(arguments);
   if (!fits.ok()) return Fail("comm_test", fits);
   return arguments.rank.empty() ? MainHere(arguments, clock) : MainMember(arguments, clock);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -129,8 +130,7 @@ void TakeStrategy(const proto::Job& job, const RunResult& run, PredictionInputs&
     cost.exchange = Exchange::kServers;
     TakeServers(job, run, inputs);
   } else if (traits.collective) {
-    const bool direct = job.allreduce().algorithm() == proto::AllReduce::direct;
-    cost.exchange = direct ? Exchange::kDirect : Exchange::kRing;
+    cost.exchange = cost.buckets.front().exchange;
   }
   if (!traits.updates_here) cost.update_s = 0;
   if (job.strategy() == proto::Strategy::ps_ssp) cost.pace = Pace::kBoundedStale;
@@ -141,17 +141,40 @@ void TakeStrategy(const proto::Job& job, const RunResult& run, PredictionInputs&
   }
 }
 
-absl::Status CheckHasFormula(const proto::AllReduce& allreduce) {
-  if (allreduce.transport() != proto::Transport::tcp) {
-    return absl::FailedPreconditionError("the formulas are of networks, not of shared memory");
+// The formula for an algorithm's name; kNone: there is none.
+Exchange FormulaOf(const std::string& algorithm) {
+  const std::pair<const char*, Exchange> formulas[] = {
+      {"ring", Exchange::kRing},
+      {"direct", Exchange::kDirect},
+      {"halving_doubling", Exchange::kHalvingDoubling},
+      {"recursive_doubling", Exchange::kRecursiveDoubling},
+      {"tree", Exchange::kTree},
+      {"exchange", Exchange::kOneStep}};
+  for (const auto& [name, exchange] : formulas) {
+    if (algorithm == name) return exchange;
   }
-  if (allreduce.algorithm() == proto::AllReduce::ring ||
-      allreduce.algorithm() == proto::AllReduce::direct) {
-    return absl::OkStatus();
+  return Exchange::kNone;
+}
+
+// What each bucket went by, as the run says; of older lines, which do not, as the job does.
+absl::Status TakeAlgorithms(const proto::Job& job, const RunResult& run, PredictionInputs& inputs) {
+  const proto::Transport::Name transport = job.allreduce().transport();
+  const bool networked = transport == proto::Transport::tcp || transport == proto::Transport::grpc;
+  const auto algorithm_of_job =
+      job.deterministic() ? proto::AllReduce::direct : job.allreduce().algorithm();
+  const std::string by_job =
+      networked ? proto::AllReduce::Algorithm_Name(algorithm_of_job) : "shared_memory";
+  for (size_t i = 0; i < inputs.cost.buckets.size(); ++i) {
+    const bool told = i < run.buckets.size() && !run.buckets[i].algorithm.empty();
+    const std::string& algorithm = told ? run.buckets[i].algorithm : by_job;
+    inputs.cost.buckets[i].exchange = FormulaOf(algorithm);
+    if (inputs.cost.buckets[i].exchange != Exchange::kNone) continue;
+    return absl::FailedPreconditionError(
+        algorithm == "shared_memory"
+            ? "the formulas are of networks, not of shared memory"
+            : absl::StrCat("no formula here for the algorithm ", algorithm));
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("no formula here for the algorithm ",
-                   proto::AllReduce::Algorithm_Name(allreduce.algorithm())));
+  return absl::OkStatus();
 }
 
 bool HasRole(const std::string& name, const char* role) { return absl::StartsWith(name, role); }
@@ -238,7 +261,6 @@ absl::StatusOr<PredictionInputs> MakePredictionInputs(const RunResult& run,
   if (run.workers < 1 || (TraitsOf(job).servers && run.servers < 1)) {
     return absl::InvalidArgumentError("the line names no workers or servers");
   }
-  if (TraitsOf(job).collective) RETURN_IF_ERROR(CheckHasFormula(job.allreduce()));
   PredictionInputs inputs;
   ASSIGN_OR_RETURN(inputs.cost.link, LinkOf(run.network));
   TakeStraggler(job, inputs);
@@ -250,6 +272,7 @@ absl::StatusOr<PredictionInputs> MakePredictionInputs(const RunResult& run,
     TakeProfileOfRun(run, inputs);
   }
   TakeBuckets(job, run, inputs);
+  if (TraitsOf(job).collective) RETURN_IF_ERROR(TakeAlgorithms(job, run, inputs));
   TakeStrategy(job, run, inputs);
   return inputs;
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -193,6 +194,48 @@ TEST_F(ClientOfFake, ConnectingEndsWhenCancelled) {
   EXPECT_EQ(Client::Connect(options, OneBucket(6), timeline_).status(),
             absl::AbortedError("worker 1 was lost"));
   EXPECT_EQ(asked, 3);
+}
+
+// Three parts of one value and two credits: the third push waits for a reply.
+TEST_F(ClientOfFake, PushesNoMoreThanItsCredits) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<int64_t> pushed;
+  WorkerStream* worker = nullptr;
+  FakeServer server([&](WorkerStream& stream, const FrameHeader& header) {
+    const std::lock_guard lock(mutex);
+    worker = &stream;
+    pushed.push_back(header.part);
+    changed.notify_all();
+    return absl::OkStatus();
+  });
+  Client::Options options;
+  options.servers = {server.address()};
+  options.part_bytes = 4;
+  options.credits = 2;
+  options.total_steps = 5;
+  auto client = Client::Connect(options, OneBucket(3), timeline_);
+  ASSERT_TRUE(client.ok()) << client.status();
+  std::vector<float> values(3, 1);
+  (*client)->BeginStep(0, values, values);
+  (*client)->PushBucket(0);
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return pushed.size() == 2; });
+  EXPECT_FALSE(
+      changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return pushed.size() > 2; }));
+  const auto answer = [&](uint32_t part) {
+    return worker->Send(
+        Reply({.kind = FrameKind::kReply, .part = part, .step = 0, .version = 1}, {5.0f + part}),
+        3);
+  };
+  EXPECT_EQ(answer(1), absl::OkStatus());
+  changed.wait(lock, [&] { return pushed.size() == 3; });
+  EXPECT_EQ(answer(0), absl::OkStatus());
+  EXPECT_EQ(answer(2), absl::OkStatus());
+  lock.unlock();
+  EXPECT_EQ((*client)->Wait(), absl::OkStatus());
+  EXPECT_EQ(pushed, (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(values, (std::vector<float>{5, 6, 7}));
 }
 
 // Large parts, so that the transport is in the middle of writing them; the memory goes

@@ -126,11 +126,8 @@ absl::Status Worker::Join() {
   member.join_s = job.deadlines().join_s();
   // Half the deadline to notice a silence, the other half to end (the watchdog).
   member.loss_s = job.deadlines().loss_s() / 2;
-  if (UsesCollectives(job)) {
-    ASSIGN_OR_RETURN(listener_,
-                     net::TcpListener::Listen(options_.listen_host, options_.listen_port));
-    member.data_address = listener_->address();
-  }
+  ASSIGN_OR_RETURN(listener_, ListenForPeers(job, options_.listen_host, options_.listen_port));
+  member.data_address = listener_.address();
   ASSIGN_OR_RETURN(rendezvous_,
                    net::RendezvousClient::Join(member, clock_,
                                                [this](const absl::Status& why) { OnAbort(why); }));
@@ -232,6 +229,7 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
   // Both ledgers are of the training loop; what Finish moves comes on top.
   trained.wire_after = net::CountWireBytes();
   trained.counters = strategy->counters();
+  trained.all_reduces = links.all_reduces();
   RETURN_IF_ERROR(strategy->Finish());
   trained.finished_ns = clock_.NowNs();
   const double train_s =
@@ -270,6 +268,7 @@ absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, c
        .counters = trained.counters,
        .wire_before = trained.wire_before,
        .wire_after = trained.wire_after,
+       .all_reduces = trained.all_reduces,
        .parameters = model.parameters().host(),
        .blas_library = BlasLibraryPath()},
       options_.report_path);

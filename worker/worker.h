@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "core/clock.h"
@@ -17,6 +18,7 @@
 #include "net/wire_bytes.h"
 #include "os/shared_memory.h"
 #include "proto/job.pb.h"
+#include "proto/report.pb.h"
 #include "worker/links.h"
 #include "worker/trainer.h"
 #include "worker/watchdog.h"
@@ -69,6 +71,7 @@ class Worker {
     StrategyCounters counters;
     net::WireBytes wire_before;  // of the training loop
     net::WireBytes wire_after;
+    std::vector<proto::AllReduceRange> all_reduces;
   };
   absl::Status WriteResults(const Trained& trained, const Dataset& test, const StepPlan& plan,
                             Model& model, const BucketPlan& buckets);
@@ -85,7 +88,7 @@ class Worker {
   net::Identity identity_;
   Timeline timeline_;
   os::SharedBufferRegistry shared_buffers_;
-  std::unique_ptr<net::TcpListener> listener_;
+  PeerListener listener_;
   std::unique_ptr<net::RendezvousServer> hosted_rendezvous_;
   Watchdog watchdog_;
 

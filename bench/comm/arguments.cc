@@ -39,6 +39,8 @@ void AddHere(Arguments& arguments, FlagSet& flags) {
   flags.Add({"json", "file that gets every line as JSON", "none", SetText(&arguments.json)});
   flags.Add({"fit", "file for the alpha-beta fit of what was measured, JSON lines", "none",
              SetText(&arguments.fit)});
+  flags.Add({"use_fit", "choose algorithms by this file of --fit, not by the shipped constants", "",
+             SetText(&arguments.use_fit)});
   flags.Add({"from", "measure nothing: tables, fit and verdicts of this file of --json", "",
              SetText(&arguments.from)});
 }

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "allreduce/choice.h"
 #include "allreduce/communicator.h"
 #include "allreduce/host_sharing.h"
 #include "allreduce/shared_memory/group.h"
@@ -75,6 +76,7 @@ class RankLinks {
   std::unique_ptr<net::Endpoint> measured_endpoint_;
   std::unique_ptr<Control> control_;
   allreduce::HostSharing sharing_;
+  allreduce::CostFit fit_ = allreduce::DefaultFitOfTcp();  // for the choice of algorithms
   std::unique_ptr<allreduce::Communicator> communicator_;
   allreduce::SharedMemoryGroup::PathCounts paths_;  // when they were last asked for
 };
