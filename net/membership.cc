@@ -29,6 +29,10 @@ int64_t ToNs(double seconds) {
 
 std::string NameOf(const MemberState& state) { return ProcessName(state.role, state.rank); }
 
+std::string StepText(int64_t step) {
+  return step < 0 ? "before its first step" : absl::StrCat("in step ", step);
+}
+
 // "workers 0 to 3"
 std::string RanksOf(Role role, int count) {
   if (count == 0) return absl::StrCat("no ", RoleName(role), "s");
@@ -40,10 +44,13 @@ std::string RanksOf(Role role, int count) {
 
 std::string DescribeLoss(Role role, int rank, const std::string& address, int64_t step,
                          const std::string& reason) {
-  return absl::StrCat(
-      ProcessName(role, rank), address.empty() ? "" : " at ", address, " was lost ",
-      step < 0 ? std::string("before its first step") : absl::StrCat("in step ", step), ": ",
-      reason);
+  return absl::StrCat(ProcessName(role, rank), address.empty() ? "" : " at ", address, " was lost ",
+                      StepText(step), ": ", reason);
+}
+
+std::string DescribeHostLoss(const std::string& address, int64_t step, const std::string& reason) {
+  return absl::StrCat(ProcessName(Role::kWorker, 0), ", which serves the rendezvous at ", address,
+                      ", was lost ", StepText(step), ": ", reason);
 }
 
 proto::Role ToProto(Role role) { return role == Role::kWorker ? proto::WORKER : proto::SERVER; }
@@ -159,6 +166,7 @@ void Membership::OnAllJoined() {
 
 void Membership::SendRoster() {
   RendezvousMessage message;
+  message.mutable_roster()->set_hosted_by_worker_0(options_.hosted_by_worker_0);
   for (const Member& member : members_) {
     proto::Member& entry =
         *(member.state.role == Role::kWorker ? message.mutable_roster()->add_workers()

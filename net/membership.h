@@ -38,6 +38,9 @@ struct MemberState {
 // with role, rank, address, step and reason.
 std::string DescribeLoss(Role role, int rank, const std::string& address, int64_t step,
                          const std::string& reason);
+// The same of worker 0 as the host of the rendezvous at `address`: the process that tells it was
+// in `step`.
+std::string DescribeHostLoss(const std::string& address, int64_t step, const std::string& reason);
 
 proto::Role ToProto(Role role);
 std::optional<Role> FromProto(proto::Role role);
@@ -55,6 +58,7 @@ class Membership {
     int servers = 0;
     double join_s = 60;
     double loss_s = 10;
+    bool hosted_by_worker_0 = false;  // the rendezvous; else by a launcher
   };
   // A message for a stream, or its end with this status. Every stream that was
   // opened is ended exactly once.

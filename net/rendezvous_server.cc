@@ -151,7 +151,8 @@ class RendezvousServer::Impl::Stream final : public Reactor {
 RendezvousServer::Impl::Impl(const Options& options, const Clock& clock)
     : options_(options),
       clock_(clock),
-      membership_({options.workers, options.servers, options.join_s, options.loss_s},
+      membership_({options.workers, options.servers, options.join_s, options.loss_s,
+                   options.hosted_by_worker_0},
                   clock.NowNs()) {}
 
 absl::Status RendezvousServer::Impl::Listen() {

@@ -24,6 +24,7 @@ namespace {
 
 using experiments::ChildProcess;
 using experiments::ExitStatus;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -292,10 +293,11 @@ TEST_F(ByHand, ALostProcessEndsTheOthers) {
     for (int other = 0; other < 3; ++other) {
       if (other == lost) continue;
       EXPECT_EQ(End(running_[other]).code, 1);
-      // Worker 0 is the meeting point: with it, the rendezvous is what was lost.
-      EXPECT_THAT(Log(running_[other]), HasSubstr(lost == 0   ? "rendezvous at " + rendezvous_
-                                                  : lost == 1 ? "worker 1"
-                                                              : "server 0 at 127.0.0.1:"));
+      // Worker 0 is the meeting point.
+      const std::string who =
+          lost == 0 ? absl::StrCat("worker 0, which serves the rendezvous at ", rendezvous_, ",")
+                    : absl::StrCat(lost == 1 ? "worker 1" : "server 0", " at 127.0.0.1:[0-9]+");
+      EXPECT_THAT(Log(running_[other]), ContainsRegex(who + " was lost in step [0-9]+: "));
     }
     EXPECT_LT(clock_.NowNs() - lost_at_ns, int64_t{2} * 3'000'000'000);
   }

@@ -117,6 +117,7 @@ absl::Status Worker::Join() {
     host.servers = UsesServers(job) ? job.servers() : 0;
     host.join_s = job.deadlines().join_s();
     host.loss_s = job.deadlines().loss_s() / 2;
+    host.hosted_by_worker_0 = true;
     ASSIGN_OR_RETURN(hosted_rendezvous_, net::RendezvousServer::Start(host, clock_));
   }
   net::RendezvousClient::Options member;

@@ -47,6 +47,7 @@ absl::Status Member::Join() {
     host.workers = options_.world_size;
     host.join_s = options_.plan.deadline_s;
     host.loss_s = loss_s;
+    host.hosted_by_worker_0 = true;
     ASSIGN_OR_RETURN(hosted_rendezvous_, net::RendezvousServer::Start(host, clock_));
   }
   ASSIGN_OR_RETURN(listener_, net::TcpListener::Listen(options_.listen_host, options_.listen_port));
