@@ -190,7 +190,13 @@ RendezvousServer::Impl::~Impl() {
 Reactor* RendezvousServer::Impl::Join(grpc::CallbackServerContext* context) {
   TakeOver(this);
   const absl::StatusOr<Identity> caller = CallerIdentity(options_.identity, *context);
-  if (!caller.ok()) return new RefusedCall<Reactor>(caller.status());
+  if (!caller.ok()) {
+    if (const std::optional<ClaimedProcess> claimed = ClaimedBy(*context)) {
+      std::lock_guard lock(mutex_);
+      membership_.OnRefused(claimed->role, claimed->rank, caller.status());
+    }
+    return new RefusedCall<Reactor>(caller.status());
+  }
   const std::string peer = PeerAddress(*context);
 
   std::vector<Start> starts;

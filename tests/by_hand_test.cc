@@ -227,6 +227,20 @@ TEST_F(ByHand, AWorkerThatNeverStartsIsNamedWhenTheTimeIsOver) {
   }
 }
 
+// The others, who wait until the time is over, hear why it was refused.
+TEST_F(ByHand, AWorkerThatWasRefusedIsMissedWithTheReason) {
+  job_.mutable_deadlines()->set_join_s(10);
+  Running& server = StartServer(0);
+  Running& first = StartWorker(0);
+  Running& foreign = StartWorker(1, {"--seed=99"});
+  EXPECT_EQ(End(foreign).code, 1);
+  for (Running* running : {&first, &server}) {
+    EXPECT_EQ(End(*running).code, 1);
+    EXPECT_THAT(Log(*running), ContainsRegex("worker 1 never joined within 10 s: .*; refused: "
+                                             "worker 1 at 127.0.0.1:[0-9]+ runs another job"));
+  }
+}
+
 TEST_F(ByHand, AServerOfAnotherJobIsRefusedAndHarmsNothing) {
   Running& first = StartWorker(0);
   Running& foreign = StartServer(0, {"--seed=99"});
