@@ -75,6 +75,8 @@ TEST(OverrideFieldTest, AnEmptyItemOfAListIsRefused) {
 TEST(OverrideFieldTest, WrongValues) {
   EXPECT_EQ(OverrideError("optimizer.momentum", "abc"),
             "--optimizer.momentum=abc: not a number; allowed: a decimal number");
+  EXPECT_EQ(OverrideError("optimizer.momentum", "0x10"),
+            "--optimizer.momentum=0x10: not a number; allowed: a decimal number");
   EXPECT_EQ(OverrideError("optimizer.momentum", ""),
             "--optimizer.momentum=: not a number; allowed: a decimal number");
   EXPECT_EQ(OverrideError("optimizer.momentum", "nan"),
