@@ -53,7 +53,10 @@ absl::Status ParseWhole(absl::string_view text, Integer& value) {
 }
 
 absl::Status ParseReal(absl::string_view text, double& value) {
-  if (!absl::SimpleAtod(text, &value)) return NotAllowed("not a number", "a decimal number");
+  // SimpleAtod reads hexadecimal digits, too.
+  if (text.find_first_of("xX") != absl::string_view::npos || !absl::SimpleAtod(text, &value)) {
+    return NotAllowed("not a number", "a decimal number");
+  }
   if (!std::isfinite(value)) return NotAllowed("not a finite number", "a decimal number");
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -68,9 +69,12 @@ std::vector<std::string> JobPaths() {
 }
 
 // The flags of a group's fields: "--data.format, --data.path".
-std::string GroupFlags(const FieldDescriptor& group) {
-  std::vector<std::string> flags = FieldNames(*group.message_type());
-  for (std::string& flag : flags) flag = absl::StrCat("--", group.name(), ".", flag);
+std::string GroupFlags(absl::string_view group) {
+  const std::string prefix = absl::StrCat(group, ".");
+  std::vector<std::string> flags;
+  for (const std::string& path : JobPaths()) {
+    if (absl::StartsWith(path, prefix)) flags.push_back(absl::StrCat("--", path));
+  }
   return absl::StrJoin(flags, ", ");
 }
 
@@ -85,7 +89,8 @@ absl::Status NoSuchField(absl::string_view path) {
                      "; allowed: ", absl::StrJoin(FieldNames(*proto::Job::descriptor()), ", ")));
   }
   return absl::InvalidArgumentError(absl::StrCat(flag, group.front()->name(), " has no such field",
-                                                 hint, "; allowed: ", GroupFlags(*group.front())));
+                                                 hint,
+                                                 "; allowed: ", GroupFlags(group.front()->name())));
 }
 
 }  // namespace
@@ -111,7 +116,7 @@ absl::Status OverrideField(std::string_view path_text, std::string_view value_te
   if (InRepeatedGroup(fields)) return NoSuchField(path);
   if (!IsScalar(field)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--", path, ": a group of fields has no value of its own; allowed: ", GroupFlags(field)));
+        "--", path, ": a group of fields has no value of its own; allowed: ", GroupFlags(path)));
   }
   // Set in a copy: a list that fails half way must not be half replaced.
   proto::Job changed = job;

@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 std::string OverrideError(std::string_view path, std::string_view value) {
@@ -74,6 +75,8 @@ TEST(OverrideFieldTest, AnEmptyItemOfAListIsRefused) {
 TEST(OverrideFieldTest, WrongValues) {
   EXPECT_EQ(OverrideError("optimizer.momentum", "abc"),
             "--optimizer.momentum=abc: not a number; allowed: a decimal number");
+  EXPECT_EQ(OverrideError("optimizer.momentum", "0x10"),
+            "--optimizer.momentum=0x10: not a number; allowed: a decimal number");
   EXPECT_EQ(OverrideError("optimizer.momentum", ""),
             "--optimizer.momentum=: not a number; allowed: a decimal number");
   EXPECT_EQ(OverrideError("optimizer.momentum", "nan"),
@@ -107,6 +110,9 @@ TEST(OverrideFieldTest, UnknownPaths) {
   EXPECT_THAT(OverrideError("data", "x"),
               AllOf(StartsWith("--data: a group of fields has no value of its own; allowed: "),
                     HasSubstr("--data.format, --data.path")));
+  // Of several levels, and of those with a flag alone.
+  EXPECT_THAT(OverrideError("comparison.tune", "x"), HasSubstr("--comparison.tune.lr.trials, "));
+  EXPECT_THAT(OverrideError("emulated.layers", "x"), Not(HasSubstr(", --emulated.layers")));
   for (const char* path : {"", ".", "model.x", "emulated.layers", "emulated.layers.name", "data.",
                            ".data", "data..path", "xyzzyxyzzy"}) {
     EXPECT_THAT(OverrideError(path, "1"), HasSubstr("no such field")) << path;

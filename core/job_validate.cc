@@ -128,10 +128,11 @@ absl::Status Text(const proto::Job& job, absl::string_view path, absl::string_vi
                   int64_t bytes_max) {
   const bool fits = !value.empty() && static_cast<int64_t>(value.size()) <= bytes_max;
   if (fits && IsPlainText(value)) return absl::OkStatus();
-  const Field at = FieldAt(job, path);
+  const std::string& standard = FieldAt(job, path).field->default_value_string();
   return Refusal(path, FoundAt(job, path),
                  absl::StrCat("1 to ", bytes_max, " bytes of UTF-8 without control characters"),
-                 absl::StrCat("--", path, "=", at.field->default_value_string()));
+                 standard.empty() ? absl::StrCat("leave ", path, " out")
+                                  : absl::StrCat("--", path, "=", standard));
 }
 
 absl::Status CheckData(const proto::Job& job) {

@@ -160,6 +160,7 @@ TEST(ValidateJobTest, TextsArePlain) {
   EXPECT_THAT(Refused({"name="}), StartsWith("name is \"\"; allowed: 1 to 200 bytes of UTF-8"));
   EXPECT_THAT(Refused({"name=" + std::string(201, 'x')}), StartsWith("name is "));
   EXPECT_THAT(Refused({"data.path="}), StartsWith("data.path is \"\""));
+  EXPECT_THAT(Refused({"comparison.network="}), HasSubstr("fix: leave comparison.network out"));
   for (const char* text :
        {"a\nb", "\x7f", "\xff", "\xc3", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80",
         "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xe2\x28\xa1"}) {

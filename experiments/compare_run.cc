@@ -42,14 +42,30 @@ absl::Status CheckExecutable(const std::string& path, const std::string& flag) {
       absl::StrCat(path, ": not an executable program; build it, or name it with --", flag));
 }
 
+// A new folder in results/, by the time and the job's name. Made in one step, since two
+// comparisons may begin in the same second.
+absl::StatusOr<std::string> MakeDefaultOut(const std::string& job_name) {
+  const std::string results = os::ResolveUserPath("results");
+  RETURN_IF_ERROR(os::MakeDirectory(results));
+  // A name may hold slashes, and even lead out of results/.
+  const std::string first = absl::StrCat(results, "/", os::FolderTime(), "-",
+                                         absl::StrReplaceAll(job_name, {{"/", "-"}}));
+  std::string directory = first;
+  std::error_code error;
+  for (int same = 2; !std::filesystem::create_directory(directory, error); ++same) {
+    if (error) {
+      return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot make the folder ", directory));
+    }
+    directory = absl::StrCat(first, "-", same);
+  }
+  return std::filesystem::absolute(directory).string();
+}
+
 // The output folder, made if missing. One that holds results already is refused: two
 // comparisons in one file could not be told apart.
 absl::StatusOr<std::string> PrepareOut(const std::string& out, const std::string& job_name) {
-  std::string directory = os::ResolveUserPath(out);
-  if (out.empty()) {
-    const std::string name = absl::StrReplaceAll(job_name, {{"/", "-"}});  // a folder, not a path
-    directory = os::ResolveUserPath(absl::StrCat("results/", os::FolderTime(), "-", name));
-  }
+  if (out.empty()) return MakeDefaultOut(job_name);
+  const std::string directory = os::ResolveUserPath(out);
   RETURN_IF_ERROR(os::MakeDirectory(directory));
   std::error_code error;
   if (std::filesystem::exists(directory + "/comparison.json", error)) {

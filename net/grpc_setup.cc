@@ -132,14 +132,9 @@ absl::StatusOr<Identity> CallerIdentity(const Identity& ours,
                                         const grpc::ServerContextBase& context) {
   Identity caller;
   const std::string peer = PeerAddress(context);
-  const absl::string_view role = MetadataValue(context, kRoleKey);
-  const bool role_known = role == RoleName(Role::kWorker) || role == RoleName(Role::kServer);
-  caller.role = role == RoleName(Role::kServer) ? Role::kServer : Role::kWorker;
-  const bool rank_known =
-      absl::SimpleAtoi(MetadataValue(context, kRankKey), &caller.rank) && caller.rank >= 0;
-  const std::string who = role_known && rank_known
-                              ? absl::StrCat(ProcessName(caller.role, caller.rank), " at ", peer)
-                              : absl::StrCat("a caller at ", peer);
+  const std::optional<ClaimedProcess> claimed = ClaimedBy(context);
+  const std::string who =
+      absl::StrCat(claimed ? ProcessName(claimed->role, claimed->rank) : "a caller", " at ", peer);
 
   // A missing token is a wrong one, and a missing fingerprint another job's.
   const absl::string_view token = MetadataValue(context, kTokenKey);
@@ -148,12 +143,28 @@ absl::StatusOr<Identity> CallerIdentity(const Identity& ours,
   if (!job_known) caller.job_fingerprint = ~ours.job_fingerprint;
   RETURN_IF_ERROR(
       CheckCaller(ours, caller.job_fingerprint, std::string_view(token.data(), token.size()), who));
-  if (!role_known || !rank_known) {
+  if (!claimed) {
     return absl::InvalidArgumentError(
         absl::StrCat(who, " does not say which role and rank it has"));
   }
   caller.token = ours.token;
+  caller.role = claimed->role;
+  caller.rank = claimed->rank;
   return caller;
+}
+
+std::optional<ClaimedProcess> ClaimedBy(const grpc::ServerContextBase& context) {
+  ClaimedProcess claimed;
+  const absl::string_view role = MetadataValue(context, kRoleKey);
+  if (role == RoleName(Role::kServer)) {
+    claimed.role = Role::kServer;
+  } else if (role != RoleName(Role::kWorker)) {
+    return std::nullopt;
+  }
+  if (!absl::SimpleAtoi(MetadataValue(context, kRankKey), &claimed.rank) || claimed.rank < 0) {
+    return std::nullopt;
+  }
+  return claimed;
 }
 
 std::string PeerAddress(const grpc::ServerContextBase& context) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -28,11 +29,18 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
 // printable ASCII, as MakeToken and ReadTokenFile give it.
 void SetCallIdentity(const Identity& identity, grpc::ClientContext& context);
 
+struct ClaimedProcess {
+  Role role = Role::kWorker;
+  int rank = 0;  // not negative
+};
+
 // Who called, and whether he may: token and fingerprint must be ours. `context` is
 // the server's view of the call (callback or async). The rank is not negative;
 // whether it exists and is free is the caller's to check.
 absl::StatusOr<Identity> CallerIdentity(const Identity& ours,
                                         const grpc::ServerContextBase& context);
+// The role and rank that a caller gives itself, whoever it is; nothing if it gives none.
+std::optional<ClaimedProcess> ClaimedBy(const grpc::ServerContextBase& context);
 
 // Where a call comes from, "10.0.0.2:40312", from gRPC's own form of it.
 std::string PeerAddress(const grpc::ServerContextBase& context);

@@ -21,6 +21,9 @@ using proto::RendezvousMessage;
 constexpr size_t kMaxAddressBytes = 300;
 constexpr size_t kMaxPhaseBytes = 100;
 constexpr size_t kMaxNamedMissing = 16;
+// These and the missing fit a failure's reason.
+constexpr size_t kMaxToldRefusals = 3;
+constexpr size_t kMaxRefusalBytes = 200;
 
 int64_t ToNs(double seconds) {
   constexpr double kMaxSeconds = 1e9;
@@ -28,6 +31,10 @@ int64_t ToNs(double seconds) {
 }
 
 std::string NameOf(const MemberState& state) { return ProcessName(state.role, state.rank); }
+
+std::string StepText(int64_t step) {
+  return step < 0 ? "before its first step" : absl::StrCat("in step ", step);
+}
 
 // "workers 0 to 3"
 std::string RanksOf(Role role, int count) {
@@ -40,10 +47,13 @@ std::string RanksOf(Role role, int count) {
 
 std::string DescribeLoss(Role role, int rank, const std::string& address, int64_t step,
                          const std::string& reason) {
-  return absl::StrCat(
-      ProcessName(role, rank), address.empty() ? "" : " at ", address, " was lost ",
-      step < 0 ? std::string("before its first step") : absl::StrCat("in step ", step), ": ",
-      reason);
+  return absl::StrCat(ProcessName(role, rank), address.empty() ? "" : " at ", address, " was lost ",
+                      StepText(step), ": ", reason);
+}
+
+std::string DescribeHostLoss(const std::string& address, int64_t step, const std::string& reason) {
+  return absl::StrCat(ProcessName(Role::kWorker, 0), ", which serves the rendezvous at ", address,
+                      ", was lost ", StepText(step), ": ", reason);
 }
 
 proto::Role ToProto(Role role) { return role == Role::kWorker ? proto::WORKER : proto::SERVER; }
@@ -75,6 +85,20 @@ Membership::Membership(const Options& options, int64_t now_ns)
   }
 }
 
+void Membership::OnRefused(Role role, int rank, const absl::Status& why) {
+  Member* const member = Find(role, rank);
+  if (member != nullptr) {
+    member->last_refusal =
+        OneLine(std::string_view(why.message().data(), why.message().size()), kMaxRefusalBytes);
+  }
+}
+
+void Membership::Refuse(StreamId id, const absl::Status& why) {
+  const Identity& caller = streams_.at(id).caller;
+  OnRefused(caller.role, caller.rank, why);
+  End(id, why);
+}
+
 void Membership::OnOpen(StreamId id, const Identity& caller, const std::string& peer,
                         int64_t now_ns) {
   Stream stream;
@@ -99,9 +123,9 @@ void Membership::OnMessage(StreamId id, const MemberMessage& message, int64_t no
   } else if (message.kind_case() == MemberMessage::kHello) {
     OnHello(id, stream, message.hello());
   } else {
-    End(id, absl::InvalidArgumentError(
-                absl::StrCat(ProcessName(stream.caller.role, stream.caller.rank), " at ",
-                             stream.peer, " sent another message before its hello")));
+    Refuse(id, absl::InvalidArgumentError(
+                   absl::StrCat(ProcessName(stream.caller.role, stream.caller.rank), " at ",
+                                stream.peer, " sent another message before its hello")));
   }
 }
 
@@ -109,32 +133,33 @@ void Membership::OnHello(StreamId id, Stream& stream, const proto::Member& hello
   const Identity& caller = stream.caller;
   const std::string name = ProcessName(caller.role, caller.rank);
   if (FromProto(hello.role()) != caller.role || hello.rank() != caller.rank) {
-    return End(id, absl::InvalidArgumentError(absl::StrCat(
-                       name, " at ", stream.peer, " says in its hello that it is another")));
+    return Refuse(id, absl::InvalidArgumentError(absl::StrCat(
+                          name, " at ", stream.peer, " says in its hello that it is another")));
   }
   Member* const member = Find(caller.role, caller.rank);
   if (member == nullptr) {
     const int count = caller.role == Role::kWorker ? options_.workers : options_.servers;
-    return End(id, absl::OutOfRangeError(absl::StrCat(name, " is out of range: this run has ",
-                                                      RanksOf(caller.role, count))));
+    return Refuse(id, absl::OutOfRangeError(absl::StrCat(name, " is out of range: this run has ",
+                                                         RanksOf(caller.role, count))));
   }
   MemberState& state = member->state;
   if (state.joined) {
-    return End(id, absl::AlreadyExistsError(absl::StrCat(
-                       name, " is taken: pid ", state.pid, " at ", state.address, " has joined as ",
-                       name, "; give every process a rank of its own")));
+    return Refuse(id, absl::AlreadyExistsError(absl::StrCat(
+                          name, " is taken: pid ", state.pid, " at ", state.address,
+                          " has joined as ", name, "; give every process a rank of its own")));
   }
   if (!hello.data_address().empty()) {
     const absl::StatusOr<HostPort> address = ParseHostPort(hello.data_address());
     if (!address.ok() || address->port == 0 || hello.data_address().size() > kMaxAddressBytes) {
-      return End(id, absl::InvalidArgumentError(absl::StrCat(
-                         name, " at ", stream.peer, " has no host:port for its data address: '",
-                         OneLine(hello.data_address(), kMaxAddressBytes), "'")));
+      return Refuse(id, absl::InvalidArgumentError(absl::StrCat(
+                            name, " at ", stream.peer, " has no host:port for its data address: '",
+                            OneLine(hello.data_address(), kMaxAddressBytes), "'")));
     }
     const absl::Status usable = CheckAdvertised({name, hello.data_address(), stream.peer});
-    if (!usable.ok()) return End(id, usable);
+    if (!usable.ok()) return Refuse(id, usable);
   }
   state.joined = true;
+  member->last_refusal.clear();
   state.address = hello.data_address().empty() ? stream.peer : hello.data_address();
   state.pid = hello.pid();
   state.phase = "join";
@@ -159,6 +184,7 @@ void Membership::OnAllJoined() {
 
 void Membership::SendRoster() {
   RendezvousMessage message;
+  message.mutable_roster()->set_hosted_by_worker_0(options_.hosted_by_worker_0);
   for (const Member& member : members_) {
     proto::Member& entry =
         *(member.state.role == Role::kWorker ? message.mutable_roster()->add_workers()
@@ -310,10 +336,10 @@ void Membership::OnTime(int64_t now_ns) {
     if (stream.member != nullptr) {
       OnBroken(id, absl::StrFormat("no sign of life for %g s", options_.loss_s));
     } else {
-      End(id,
-          absl::DeadlineExceededError(absl::StrFormat(
-              "%s at %s said no hello within %g s",
-              ProcessName(stream.caller.role, stream.caller.rank), stream.peer, options_.loss_s)));
+      Refuse(id, absl::DeadlineExceededError(
+                     absl::StrFormat("%s at %s said no hello within %g s",
+                                     ProcessName(stream.caller.role, stream.caller.rank),
+                                     stream.peer, options_.loss_s)));
     }
   }
 }
@@ -341,10 +367,22 @@ void Membership::AbortMissing() {
   proto::Failure failure;
   failure.set_reason(absl::StrFormat(
       "%s%s never joined within %g s: start them with the same rendezvous address, token and job, "
-      "or raise deadlines.join_s",
+      "or raise deadlines.join_s%s",
       absl::StrJoin(missing, ", "), unnamed > 0 ? absl::StrCat(" and ", unnamed, " more") : "",
-      options_.join_s));
+      options_.join_s, LastRefusals()));
   Abort(failure);
+}
+
+std::string Membership::LastRefusals() const {
+  std::vector<std::string> refusals;
+  for (const Member& member : members_) {
+    if (!member.last_refusal.empty()) refusals.push_back(member.last_refusal);
+  }
+  if (refusals.empty()) return "";
+  const size_t untold = refusals.size() - std::min(refusals.size(), kMaxToldRefusals);
+  refusals.resize(refusals.size() - untold);
+  return absl::StrCat("; refused: ", absl::StrJoin(refusals, "; "),
+                      untold > 0 ? absl::StrCat("; and ", untold, " more") : "");
 }
 
 void Membership::Lose(const Member& member, const std::string& reason) {

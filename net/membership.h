@@ -38,6 +38,9 @@ struct MemberState {
 // with role, rank, address, step and reason.
 std::string DescribeLoss(Role role, int rank, const std::string& address, int64_t step,
                          const std::string& reason);
+// The same of worker 0 as the host of the rendezvous at `address`: the process that tells it was
+// in `step`.
+std::string DescribeHostLoss(const std::string& address, int64_t step, const std::string& reason);
 
 proto::Role ToProto(Role role);
 std::optional<Role> FromProto(proto::Role role);
@@ -55,6 +58,7 @@ class Membership {
     int servers = 0;
     double join_s = 60;
     double loss_s = 10;
+    bool hosted_by_worker_0 = false;  // the rendezvous; else by a launcher
   };
   // A message for a stream, or its end with this status. Every stream that was
   // opened is ended exactly once.
@@ -68,6 +72,9 @@ class Membership {
 
   Membership(const Options& options, int64_t now_ns);
 
+  // A caller that says it is this process was turned away: the last reason is told with
+  // those that never joined.
+  void OnRefused(Role role, int rank, const absl::Status& why);
   // A stream of a caller whose token and fingerprint are right.
   void OnOpen(StreamId id, const Identity& caller, const std::string& peer, int64_t now_ns);
   // Unknown streams (already ended from here) are ignored, as in OnBroken.
@@ -95,6 +102,8 @@ class Membership {
     std::string data_address;            // "" if it has none
     std::string peer;                    // that its join came from
     bool reported_failure = false;
+    // Of who came in its name and was turned away; since its join, if it has joined.
+    std::string last_refusal;
   };
   struct Stream {
     Identity caller;
@@ -107,6 +116,7 @@ class Membership {
     int64_t decide_at_ns = 0;
   };
 
+  void Refuse(StreamId id, const absl::Status& why);
   void OnHello(StreamId id, Stream& stream, const proto::Member& hello);
   void OnMemberMessage(StreamId id, Member& member, const proto::MemberMessage& message,
                        int64_t now_ns);
@@ -118,6 +128,7 @@ class Membership {
   void OnAllJoined();
   void SendRoster();
   void AbortMissing();
+  std::string LastRefusals() const;
   void Lose(const Member& member, const std::string& reason);
   void Send(StreamId id, proto::RendezvousMessage message);
   void End(StreamId id, const absl::Status& status);  // and forgets the stream

@@ -267,6 +267,39 @@ TEST_F(MembershipTest, NamesTheMissingAtTheJoinDeadline) {
   EXPECT_EQ(ends_[Open(Role::kWorker, 0)], membership_->status());
 }
 
+TEST_F(MembershipTest, TellsWhyTheMissingWereRefused) {
+  Start(2, 1);
+  Hello(Role::kWorker, 0);
+  const absl::Status stranger = absl::PermissionDeniedError("worker 1 has the\nwrong token");
+  membership_->OnRefused(Role::kWorker, 1, absl::FailedPreconditionError("another job"));
+  membership_->OnRefused(Role::kWorker, 1, stranger);  // the last counts
+  membership_->OnRefused(Role::kWorker, 2, stranger);  // there is no such member
+  // One that comes again, rightly, is not missing.
+  membership_->OnRefused(Role::kServer, 0, stranger);
+  Hello(Role::kServer, 0);
+  // Whoever takes another's rank is missing at its own.
+  Hello(Role::kWorker, 0);
+  now_ns_ = 60 * kSecondNs;
+  Advance(0);
+  EXPECT_EQ(membership_->status().message(),
+            "worker 1 never joined within 60 s: start them with the same rendezvous address, token "
+            "and job, or raise deadlines.join_s; refused: worker 0 is taken: pid 1001 at "
+            "10.0.0.1:4000 has joined as worker 0; give every process a rank of its own; worker 1 "
+            "has the?wrong token");
+}
+
+TEST_F(MembershipTest, RefusalsAreBounded) {
+  Start(100, 0);
+  for (int rank = 0; rank < 100; ++rank) {
+    membership_->OnRefused(Role::kWorker, rank,
+                           absl::PermissionDeniedError(std::string(100'000, 'x')));
+  }
+  Advance(60 * kSecondNs);
+  const std::string line(membership_->status().message());
+  EXPECT_LE(line.size(), kMaxReasonBytes);
+  EXPECT_TRUE(absl::EndsWith(line, "; and 97 more")) << line;
+}
+
 TEST_F(MembershipTest, ManyMissingAreCounted) {
   Start(100, 0);
   Advance(60 * kSecondNs);

@@ -234,6 +234,10 @@ void RendezvousClient::Impl::OnEnd(const absl::Status& status) {
 }
 
 absl::Status RendezvousClient::Impl::Lost(absl::string_view how) const {
+  if (roster_ && roster_->hosted_by_worker_0) {
+    return absl::UnavailableError(
+        DescribeHostLoss(options_.address, member_status_.step(), std::string(how)));
+  }
   return absl::UnavailableError(
       absl::StrCat("the rendezvous at ", options_.address, " was lost: ", how));
 }

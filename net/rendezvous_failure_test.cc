@@ -247,6 +247,23 @@ TEST_F(RendezvousFailureTest, ARendezvousThatDiesIsLost) {
       "worker 0 at 127.0.0.1:4000 was lost before its first step: connection closed");
 }
 
+// By the name of its host, and with the step in which whoever tells it was.
+TEST_F(RendezvousFailureTest, ARendezvousThatWorker0ServesIsLostWithIt) {
+  RendezvousServer::Options host = ServerOptions(1, 1);
+  host.hosted_by_worker_0 = true;
+  StartServer(host);
+  TcpRelay relay(server_->address());
+  RendezvousClient::Options member = ClientOptions(Role::kServer, 0);
+  member.address = relay.address();
+  JoinAll({ClientOptions(Role::kWorker, 0), member});
+  clients_[1]->SetStatus(12, "train", 0, 0);
+  relay.Cut();
+  EXPECT_TRUE(absl::StartsWith(watches_[1]->Wait().message(),
+                               absl::StrCat("worker 0, which serves the rendezvous at ",
+                                            relay.address(), ", was lost in step 12: ")))
+      << watches_[1]->Wait();
+}
+
 TEST_F(RendezvousFailureTest, ARendezvousThatFallsSilentIsLost) {
   RendezvousServer::Options options = ServerOptions(1, 0);
   options.loss_s = kSilenceS;

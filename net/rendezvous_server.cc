@@ -151,7 +151,8 @@ class RendezvousServer::Impl::Stream final : public Reactor {
 RendezvousServer::Impl::Impl(const Options& options, const Clock& clock)
     : options_(options),
       clock_(clock),
-      membership_({options.workers, options.servers, options.join_s, options.loss_s},
+      membership_({options.workers, options.servers, options.join_s, options.loss_s,
+                   options.hosted_by_worker_0},
                   clock.NowNs()) {}
 
 absl::Status RendezvousServer::Impl::Listen() {
@@ -189,7 +190,13 @@ RendezvousServer::Impl::~Impl() {
 Reactor* RendezvousServer::Impl::Join(grpc::CallbackServerContext* context) {
   TakeOver(this);
   const absl::StatusOr<Identity> caller = CallerIdentity(options_.identity, *context);
-  if (!caller.ok()) return new RefusedCall<Reactor>(caller.status());
+  if (!caller.ok()) {
+    if (const std::optional<ClaimedProcess> claimed = ClaimedBy(*context)) {
+      std::lock_guard lock(mutex_);
+      membership_.OnRefused(claimed->role, claimed->rank, caller.status());
+    }
+    return new RefusedCall<Reactor>(caller.status());
+  }
   const std::string peer = PeerAddress(*context);
 
   std::vector<Start> starts;

@@ -29,6 +29,8 @@ class RendezvousServer {
     double join_s = 60;  // then the run is aborted, the missing named
     double loss_s = 10;  // silence of a member that counts as its loss; a broken
                          // stream counts at once
+    // Told to the members, who else would miss only a rendezvous when worker 0 dies.
+    bool hosted_by_worker_0 = false;
   };
   // Errors: a taken port or an address that is not this host's (named), options
   // that make no run. `clock` must outlive the server.

@@ -33,6 +33,7 @@ absl::StatusOr<Roster> ReadRoster(const proto::Roster& message) {
   Roster roster;
   RETURN_IF_ERROR(ReadMembers(message.workers(), proto::WORKER, Role::kWorker, roster.workers));
   RETURN_IF_ERROR(ReadMembers(message.servers(), proto::SERVER, Role::kServer, roster.servers));
+  roster.hosted_by_worker_0 = message.hosted_by_worker_0();
   return roster;
 }
 

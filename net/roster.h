@@ -17,6 +17,7 @@ struct RosterMember {
 struct Roster {
   std::vector<RosterMember> workers;  // by rank
   std::vector<RosterMember> servers;  // by rank
+  bool hosted_by_worker_0 = false;    // the rendezvous; else by a launcher
 };
 
 // Refuses a message whose ranks are not 0, 1, ... of the role that the list is for,

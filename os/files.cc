@@ -36,7 +36,7 @@ absl::Status WriteAndClose(int fd, std::string_view text, const std::string& pat
   return status;
 }
 
-// A device or a pipe that is there: to be written to, not replaced.
+// A device or a pipe that is there: to be written to, since a rename would put a file in its place.
 bool IsNoFile(const std::string& path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
@@ -62,6 +62,22 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
       return absl::ErrnoToStatus(error, absl::StrCat("cannot read ", path));
     }
   }
+}
+
+absl::Status CheckWritable(const std::string& path) {
+  const std::filesystem::path directory = std::filesystem::path(path).parent_path();
+  std::error_code ignored;
+  int error = 0;
+  if (std::filesystem::is_directory(path, ignored)) {
+    error = EISDIR;
+  } else if (access(IsNoFile(path)      ? path.c_str()
+                    : directory.empty() ? "."
+                                        : directory.c_str(),
+                    W_OK) != 0) {
+    error = errno;
+  }
+  if (error == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(error, absl::StrCat("cannot write ", path));
 }
 
 absl::Status WriteFile(const std::string& path, std::string_view text, int mode) {

@@ -16,6 +16,10 @@ absl::StatusOr<std::string> ReadFile(const std::string& path);
 // reports a full disk. `mode` is its permission bits. A device or a pipe is written to as it is.
 absl::Status WriteFile(const std::string& path, std::string_view text, int mode = 0644);
 
+// What would keep WriteFile from making the file, found without writing: for what is
+// written at the end of a long run.
+absl::Status CheckWritable(const std::string& path);
+
 // Adds a line at the end and makes sure that it is on the disk.
 absl::Status AppendLine(const std::string& path, std::string_view line);
 

@@ -4,7 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
+
+#include "absl/strings/str_cat.h"
 
 namespace crossover::os {
 namespace {
@@ -31,6 +34,28 @@ TEST(Files, SetsTheMode) {
   struct stat info;
   ASSERT_EQ(stat(Path("secret").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST(Files, WritesToADeviceInItsPlace) {
+  const std::string null = Path("null");
+  std::filesystem::remove(null);
+  std::filesystem::create_symlink("/dev/null", null);
+  EXPECT_TRUE(CheckWritable(null).ok());
+  EXPECT_TRUE(WriteFile(null, "x").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(null));
+  EXPECT_EQ(*ReadFile(null), "");
+  EXPECT_EQ(WriteFile("/dev/full", "x").message(),
+            "cannot write /dev/full: No space left on device");
+}
+
+TEST(Files, TellsBeforehandWhatCannotBeWritten) {
+  EXPECT_TRUE(CheckWritable(Path("not-yet")).ok());
+  EXPECT_FALSE(ReadFile(Path("not-yet")).ok());
+  EXPECT_TRUE(CheckWritable("in-the-working-directory").ok());
+  EXPECT_EQ(CheckWritable("/nowhere/file").message(),
+            "cannot write /nowhere/file: No such file or directory");
+  EXPECT_EQ(CheckWritable(testing::TempDir()).message(),
+            absl::StrCat("cannot write ", testing::TempDir(), ": Is a directory"));
 }
 
 TEST(Files, AppendsLines) {

@@ -12,6 +12,7 @@
 #include "net/grpc_setup.h"
 #include "net/local_address.h"
 #include "os/environment.h"
+#include "os/files.h"
 #include "os/job_file.h"
 
 namespace crossover::process {
@@ -74,14 +75,24 @@ absl::StatusOr<MemberSetup> SetUpMember(const MemberFlags& values, net::Role rol
                                                    processes, " ", net::RoleName(role),
                                                    " processes; allowed: 0 to ", processes - 1));
   }
-  RETURN_IF_ERROR(Annotate(net::ParseHostPort(values.rendezvous).status(), "--rendezvous: "));
+  const absl::StatusOr<net::HostPort> rendezvous = net::ParseHostPort(values.rendezvous);
+  RETURN_IF_ERROR(Annotate(rendezvous.status(), "--rendezvous: "));
+  if (rendezvous->port == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--rendezvous=", values.rendezvous,
+                     ": a port of the system's choice, which no other process would know; "
+                     "allowed: a port from 1 to 65535"));
+  }
   setup.rendezvous_address = values.rendezvous;
   if (values.token_path.empty()) {
     return absl::InvalidArgumentError("--token_file: missing; give the run's token file");
   }
   ASSIGN_OR_RETURN(setup.token, net::ReadTokenFile(os::ResolveUserPath(values.token_path)));
   RETURN_IF_ERROR(ChooseListenAddress(values, setup));
-  setup.report_path = os::ResolveUserPath(values.report_path);
+  if (!values.report_path.empty()) {
+    setup.report_path = os::ResolveUserPath(values.report_path);
+    RETURN_IF_ERROR(Annotate(os::CheckWritable(setup.report_path), "--report: "));
+  }
   return setup;
 }
 

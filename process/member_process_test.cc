@@ -59,11 +59,15 @@ TEST_F(MemberProcessTest, RefusesWithTheFlagAndTheFix) {
   values_.interface = "lo";
   ExpectRefused("--listen and --interface: give one of the two");
   values_.listen = "";
+  values_.report_path = "/nonexistent/worker-0.report";
+  ExpectRefused("--report: cannot write /nonexistent/worker-0.report: No such file or directory");
   values_.rank = 2;
   ExpectRefused("--rank=2: the job has 2 worker processes; allowed: 0 to 1");
   values_.rank = 1;
   values_.token_path = "";
   ExpectRefused("--token_file: missing");
+  values_.rendezvous = "127.0.0.1:0";
+  ExpectRefused("--rendezvous=127.0.0.1:0: a port of the system's choice");
   values_.rendezvous = "";
   ExpectRefused("--rendezvous: address ''");
 }

@@ -50,6 +50,7 @@ absl::Status MembershipSession::HostRendezvous() {
   host.servers = options_.servers;
   host.join_s = options_.join_s;
   host.loss_s = options_.loss_s;
+  host.hosted_by_worker_0 = true;
   ASSIGN_OR_RETURN(hosted_, net::RendezvousServer::Start(host, clock_));
   return absl::OkStatus();
 }

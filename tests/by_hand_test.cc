@@ -24,6 +24,7 @@ namespace {
 
 using experiments::ChildProcess;
 using experiments::ExitStatus;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -226,6 +227,20 @@ TEST_F(ByHand, AWorkerThatNeverStartsIsNamedWhenTheTimeIsOver) {
   }
 }
 
+// The others, who wait until the time is over, hear why it was refused.
+TEST_F(ByHand, AWorkerThatWasRefusedIsMissedWithTheReason) {
+  job_.mutable_deadlines()->set_join_s(10);
+  Running& server = StartServer(0);
+  Running& first = StartWorker(0);
+  Running& foreign = StartWorker(1, {"--seed=99"});
+  EXPECT_EQ(End(foreign).code, 1);
+  for (Running* running : {&first, &server}) {
+    EXPECT_EQ(End(*running).code, 1);
+    EXPECT_THAT(Log(*running), ContainsRegex("worker 1 never joined within 10 s: .*; refused: "
+                                             "worker 1 at 127.0.0.1:[0-9]+ runs another job"));
+  }
+}
+
 TEST_F(ByHand, AServerOfAnotherJobIsRefusedAndHarmsNothing) {
   Running& first = StartWorker(0);
   Running& foreign = StartServer(0, {"--seed=99"});
@@ -292,10 +307,11 @@ TEST_F(ByHand, ALostProcessEndsTheOthers) {
     for (int other = 0; other < 3; ++other) {
       if (other == lost) continue;
       EXPECT_EQ(End(running_[other]).code, 1);
-      // Worker 0 is the meeting point: with it, the rendezvous is what was lost.
-      EXPECT_THAT(Log(running_[other]), HasSubstr(lost == 0   ? "rendezvous at " + rendezvous_
-                                                  : lost == 1 ? "worker 1"
-                                                              : "server 0 at 127.0.0.1:"));
+      // Worker 0 is the meeting point.
+      const std::string who =
+          lost == 0 ? absl::StrCat("worker 0, which serves the rendezvous at ", rendezvous_, ",")
+                    : absl::StrCat(lost == 1 ? "worker 1" : "server 0", " at 127.0.0.1:[0-9]+");
+      EXPECT_THAT(Log(running_[other]), ContainsRegex(who + " was lost in step [0-9]+: "));
     }
     // Detection and everyone's end are within loss_s; the rest is the test's own looking on.
     EXPECT_LT(static_cast<double>(clock_.NowNs() - lost_at_ns) * 1e-9,

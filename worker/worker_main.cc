@@ -12,6 +12,7 @@
 #include "core/status.h"
 #include "net/identity.h"
 #include "os/environment.h"
+#include "os/files.h"
 #include "process/member_process.h"
 #include "worker/data/dataset.h"
 #include "worker/models/blas.h"
@@ -81,7 +82,10 @@ absl::StatusOr<WorkerOptions> MakeOptions(const Arguments& arguments, const prot
   options.listen_host = setup.listen.host;
   options.listen_port = setup.listen.port;
   options.report_path = setup.report_path;
-  options.parameters_path = os::ResolveUserPath(arguments.parameters_path);
+  if (!arguments.parameters_path.empty()) {
+    options.parameters_path = os::ResolveUserPath(arguments.parameters_path);
+    RETURN_IF_ERROR(Annotate(os::CheckWritable(options.parameters_path), "--save_parameters: "));
+  }
   options.log = [rank = setup.rank](const std::string& line) {
     process::LogLine(kRole, rank, line);
   };
