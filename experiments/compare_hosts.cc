@@ -55,25 +55,36 @@ Processes MostProcesses(const std::vector<PlannedRun>& runs) {
 
 }  // namespace
 
+absl::StatusOr<HostsChoice> ChooseHosts(const Arguments& arguments,
+                                        const std::vector<PlannedRun>& runs) {
+  HostsChoice choice;
+  if (arguments.hosts.empty()) {
+    RETURN_IF_ERROR(RefuseWithoutHosts(arguments));
+    return choice;
+  }
+  const proto::Job& job = runs.front().job;
+  RETURN_IF_ERROR(CheckNoLab(job));
+  const absl::StatusOr<std::string> text = os::ReadFile(os::ResolveUserPath(arguments.hosts));
+  RETURN_IF_ERROR(Annotate(text.status(), "--hosts: "));
+  ASSIGN_OR_RETURN(choice.hosts, ParseHosts(*text, arguments.hosts));
+  const Processes most = MostProcesses(runs);
+  const absl::StatusOr<HostPlacement> placement =
+      PlaceOnHosts(choice.hosts, most.workers, most.servers, job.comparison().placement());
+  RETURN_IF_ERROR(Annotate(placement.status(), absl::StrCat("--hosts=", arguments.hosts, ": ")));
+  choice.placement = *placement;
+  return choice;
+}
+
 absl::StatusOr<std::unique_ptr<RemoteHosts>> SetUpHosts(const Arguments& arguments,
+                                                        const HostsChoice& choice,
                                                         const Clock& clock,
                                                         ProgressPrinter& progress,
                                                         ComparisonOptions& options) {
-  if (arguments.hosts.empty()) {
-    RETURN_IF_ERROR(RefuseWithoutHosts(arguments));
-    return nullptr;
-  }
+  if (choice.hosts.empty()) return nullptr;
   const proto::Job& job = options.runs.front().job;
-  RETURN_IF_ERROR(CheckNoLab(job));
   RemoteOptions remote;
-  const absl::StatusOr<std::string> text = os::ReadFile(os::ResolveUserPath(arguments.hosts));
-  RETURN_IF_ERROR(Annotate(text.status(), "--hosts: "));
-  ASSIGN_OR_RETURN(remote.hosts, ParseHosts(*text, arguments.hosts));
-  const Processes most = MostProcesses(options.runs);
-  const absl::StatusOr<HostPlacement> placement =
-      PlaceOnHosts(remote.hosts, most.workers, most.servers, job.comparison().placement());
-  RETURN_IF_ERROR(Annotate(placement.status(), absl::StrCat("--hosts=", arguments.hosts, ": ")));
-  remote.placement = *placement;
+  remote.hosts = choice.hosts;
+  remote.placement = choice.placement;
   remote.ssh_options = arguments.ssh_options;
   remote.folder = arguments.remote_dir;
   remote.clean = arguments.remote_clean;
@@ -96,8 +107,8 @@ absl::StatusOr<std::unique_ptr<RemoteHosts>> SetUpHosts(const Arguments& argumen
   options.network = NetworkOfHosts((*hosts)->report());
   options.environment.cores = 0;  // that the processes may use together: the hosts' now
   for (const HostFacts& host : (*hosts)->report().hosts) options.environment.cores += host.cores;
-  if (most.servers > 0) {
-    options.network.placement = proto::Comparison::Placement_Name(placement->placement);
+  if (MostProcesses(options.runs).servers > 0) {
+    options.network.placement = proto::Comparison::Placement_Name(choice.placement.placement);
   }
   return hosts;
 }

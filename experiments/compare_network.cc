@@ -47,22 +47,25 @@ absl::StatusOr<std::unique_ptr<LabSession>> StartLab(const NetworkChoice& choice
 
 }  // namespace
 
+absl::Status CheckNetworkWords(const Arguments& arguments, const std::vector<PlannedRun>& runs) {
+  for (const PlannedRun& run : runs) {
+    // Who may make a lab is asked when one is made.
+    ASSIGN_OR_RETURN(const NetworkChoice choice, ChooseNetwork(run.job, /*is_root=*/true));
+    if (arguments.interface.empty() || !choice.asked || !choice.spec.shaped()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--interface=", arguments.interface, " with comparison.network ",
+        run.job.comparison().network(),
+        ": an interface of this machine is no place in a lab; fix: leave out one of the two"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<LabSession>> SetUpNetwork(const Arguments& arguments,
                                                          SignalWaiter& signals,
                                                          ProgressPrinter& progress,
                                                          ComparisonOptions& options) {
   if (options.hosts != nullptr) return nullptr;  // they have a network of their own
-  const proto::Comparison& comparison = options.runs.front().job.comparison();
-  if (!arguments.interface.empty() && comparison.has_network()) {
-    const absl::StatusOr<lab::NetworkSpec> spec = lab::ParseNetworkSpec(comparison.network());
-    if (spec.ok() && spec->shaped()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--interface=", arguments.interface, " with comparison.network ", comparison.network(),
-          ": an interface of this machine is no place in a lab; fix: leave out one "
-          "of the two"));
-    }
-  }
-  // Nor is there a lab by default where one is named.
+  // An interface of this machine is no place in a lab.
   const bool may_make_lab = geteuid() == 0 && arguments.interface.empty();
   ASSIGN_OR_RETURN(const NetworkChoice choice,
                    ChooseNetwork(options.runs.front().job, may_make_lab));

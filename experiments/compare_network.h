@@ -4,15 +4,21 @@
 #define CROSSOVER_EXPERIMENTS_COMPARE_NETWORK_H_
 
 #include <memory>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/compare_arguments.h"
 #include "experiments/comparison.h"
 #include "experiments/lab_session.h"
 #include "experiments/progress.h"
+#include "experiments/run_plan.h"
 #include "experiments/signal_waiter.h"
 
 namespace crossover::experiments {
+
+// Of all jobs: whether comparison.network is a network, and goes with the arguments. Pure.
+absl::Status CheckNetworkWords(const Arguments& arguments, const std::vector<PlannedRun>& runs);
 
 // Sets `options.sites` and `options.network` by the runs' job and the arguments, and says
 // which it became. A lab lives as long as what is returned (null without one) and is

@@ -61,13 +61,12 @@ absl::StatusOr<std::string> MakeDefaultOut(const std::string& job_name) {
   return std::filesystem::absolute(directory).string();
 }
 
-// The output folder, made if missing. One that holds results already is refused: two
-// comparisons in one file could not be told apart.
-absl::StatusOr<std::string> PrepareOut(const std::string& out, const std::string& job_name) {
-  if (out.empty()) return MakeDefaultOut(job_name);
+// A folder that holds results already is refused: two comparisons in one file could not be told
+// apart.
+absl::Status CheckOut(const std::string& out) {
   const std::string directory = os::ResolveUserPath(out);
-  RETURN_IF_ERROR(os::MakeDirectory(directory));
   std::error_code error;
+  if (out.empty() || !std::filesystem::exists(directory, error)) return absl::OkStatus();
   if (std::filesystem::exists(directory + "/comparison.json", error)) {
     return absl::AlreadyExistsError(
         absl::StrCat("--out=", directory,
@@ -81,6 +80,15 @@ absl::StatusOr<std::string> PrepareOut(const std::string& out, const std::string
                      ": the folder is not empty; name a new one, so that two comparisons "
                      "do not mix"));
   }
+  return absl::OkStatus();
+}
+
+// The output folder, made if missing.
+absl::StatusOr<std::string> PrepareOut(const std::string& out, const std::string& job_name) {
+  if (out.empty()) return MakeDefaultOut(job_name);
+  const std::string directory = os::ResolveUserPath(out);
+  RETURN_IF_ERROR(os::MakeDirectory(directory));
+  RETURN_IF_ERROR(CheckOut(out));
   return std::filesystem::absolute(directory).string();
 }
 
@@ -221,9 +229,8 @@ absl::Status FindPrograms(const Arguments& arguments, ComparisonOptions& options
   return CheckExecutable(options.server_binary, "server-binary");
 }
 
-// Looks up what the jobs come to, and plans all runs.
+// Looks up what the jobs come to, and plans the trials.
 absl::Status Plan(const Undertaking& undertaking, ComparisonOptions& options) {
-  ASSIGN_OR_RETURN(options.runs, PlanRuns(undertaking.jobs));
   for (const proto::Job& job : undertaking.jobs) {
     ASSIGN_OR_RETURN(const JobSize size, SizeOfJob(job, options.worker_binary));
     options.total_steps[job.model()] = size.plan.total_steps;
@@ -301,6 +308,11 @@ absl::Status CompareRun(const CommandLine& command, int& ended_by) {
                    command.arguments.resume.empty() ? Begin(command) : TakeUp(command));
   const Arguments& arguments = undertaking.arguments;
   RETURN_IF_ERROR(FindPrograms(arguments, options));
+  // What a flag or a file says wrongly is told before a program is started to look at the job.
+  ASSIGN_OR_RETURN(options.runs, PlanRuns(undertaking.jobs));
+  ASSIGN_OR_RETURN(const HostsChoice chosen_hosts, ChooseHosts(arguments, options.runs));
+  RETURN_IF_ERROR(CheckNetworkWords(arguments, options.runs));
+  if (!undertaking.record.has_value()) RETURN_IF_ERROR(CheckOut(arguments.out));
   RETURN_IF_ERROR(Plan(undertaking, options));
   if (arguments.dry_run) return absl::OkStatus();
 
@@ -310,7 +322,7 @@ absl::Status CompareRun(const CommandLine& command, int& ended_by) {
   options.rerun_command = undertaking.rerun_command;
   options.environment = DescribeMachine(os::SourceTree());
   ASSIGN_OR_RETURN(const std::unique_ptr<RemoteHosts> hosts,
-                   SetUpHosts(arguments, clock, progress, options));
+                   SetUpHosts(arguments, chosen_hosts, clock, progress, options));
   ASSIGN_OR_RETURN(const ComparisonRecord record, MakeRecord(command, undertaking, options));
   if (undertaking.record.has_value()) {
     options.directory = arguments.out;

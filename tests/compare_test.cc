@@ -8,6 +8,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/clock.h"
@@ -23,6 +26,7 @@ namespace {
 
 using experiments::ChildProcess;
 using experiments::ExitStatus;
+using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
@@ -154,6 +158,57 @@ TEST_F(Compare, RefusesAWrongFlagBeforeAnythingStarts) {
   EXPECT_EQ(End(unknown).code, 1);
   EXPECT_THAT(Log(), HasSubstr("optimizer.momentum"));
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/results"));
+}
+
+TEST_F(Compare, ADryRunRefusesWhatARunWould) {
+  std::ofstream(directory_ + "/hosts") << "10.0.0.1 slots=0\n";
+  std::filesystem::create_directory(directory_ + "/full");
+  std::ofstream(directory_ + "/full/file") << "x";
+  const std::pair<std::vector<std::string>, const char*> wrong[] = {
+      {{"--network=1gbits"}, "comparison.network is 1gbits: "},
+      {{"--network=1gbit", "--interface=lo"}, "is no place in a lab"},
+      {{"--hosts=nowhere"}, "nowhere"},
+      {{"--hosts=hosts"}, "hosts:1: slots"},
+      {{"--remote-clean"}, "means nothing without --hosts=FILE"},
+      {{"--out=full"}, "the folder is not empty"},
+  };
+  for (auto [flags, message] : wrong) {
+    flags.push_back("--dry-run");
+    ChildProcess compare = Start(flags);
+    EXPECT_EQ(End(compare).code, 1) << Log();
+    EXPECT_THAT(Log(), AllOf(HasSubstr(message), Not(HasSubstr("Nothing was started"))));
+  }
+}
+
+// A name is no path, and two comparisons may begin in the same second.
+TEST_F(Compare, TheDefaultFolderIsInResults) {
+  job_.mutable_comparison()->clear_strategies();
+  job_.mutable_comparison()->add_strategies(proto::Strategy::single);
+  ChildProcess first = Start({"--name=../a/b"});
+  ChildProcess second = Start({"--name=../a/b"});
+  EXPECT_TRUE(End(first).ok()) << Log();
+  EXPECT_TRUE(End(second).ok()) << Log();
+  int folders = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ + "/results")) {
+    EXPECT_THAT(entry.path().filename().string(), HasSubstr("-..-a-b"));
+    EXPECT_TRUE(std::filesystem::exists(entry.path() / "results.jsonl"));
+    ++folders;
+  }
+  EXPECT_EQ(folders, 2);
+}
+
+// Relative paths are those of the place where it began.
+TEST_F(Compare, IsResumedFromAnotherPlace) {
+  std::filesystem::create_symlink(std::filesystem::absolute("worker/worker"),
+                                  directory_ + "/worker_here");
+  job_.mutable_comparison()->clear_strategies();
+  job_.mutable_comparison()->add_strategies(proto::Strategy::single);
+  ChildProcess compare = Start({"--out=out", "--worker-binary=worker_here"});
+  ASSERT_TRUE(End(compare).ok()) << Log();
+  std::filesystem::create_directory(directory_ + "/elsewhere");
+  directory_ += "/elsewhere";
+  ChildProcess again = Start({"--resume=../out"});
+  EXPECT_TRUE(End(again).ok()) << Log();
 }
 
 TEST_F(Compare, SaysWhereAComparisonsStrategiesAreNamed) {
