@@ -230,9 +230,10 @@ absl::Status FindPrograms(const Arguments& arguments, ComparisonOptions& options
 }
 
 // Looks up what the jobs come to, and plans the trials.
-absl::Status Plan(const Undertaking& undertaking, ComparisonOptions& options) {
+absl::Status Plan(const Undertaking& undertaking, SignalWaiter& signals,
+                  ComparisonOptions& options) {
   for (const proto::Job& job : undertaking.jobs) {
-    ASSIGN_OR_RETURN(const JobSize size, SizeOfJob(job, options.worker_binary));
+    ASSIGN_OR_RETURN(const JobSize size, SizeOfJob(job, options.worker_binary, signals));
     options.total_steps[job.model()] = size.plan.total_steps;
     if (!undertaking.arguments.dry_run) continue;
     std::vector<PlannedRun> of_job;
@@ -313,7 +314,10 @@ absl::Status CompareRun(const CommandLine& command, int& ended_by) {
   ASSIGN_OR_RETURN(const HostsChoice chosen_hosts, ChooseHosts(arguments, options.runs));
   RETURN_IF_ERROR(CheckNetworkWords(arguments, options.runs));
   if (!undertaking.record.has_value()) RETURN_IF_ERROR(CheckOut(arguments.out));
-  RETURN_IF_ERROR(Plan(undertaking, options));
+  std::optional<SignalWaiter> signals(std::in_place);
+  const absl::Status planned = Plan(undertaking, *signals, options);
+  ended_by = signals->ended_by();
+  RETURN_IF_ERROR(planned);
   if (arguments.dry_run) return absl::OkStatus();
 
   ProgressPrinter progress(stderr, isatty(STDERR_FILENO) == 1, clock);
@@ -321,6 +325,8 @@ absl::Status CompareRun(const CommandLine& command, int& ended_by) {
   options.save_parameters = arguments.save_parameters;
   options.rerun_command = undertaking.rerun_command;
   options.environment = DescribeMachine(os::SourceTree());
+  // While it connects to hosts nothing looks for signals; there, what was started ends with us.
+  if (!arguments.hosts.empty()) signals.reset();
   ASSIGN_OR_RETURN(const std::unique_ptr<RemoteHosts> hosts,
                    SetUpHosts(arguments, chosen_hosts, clock, progress, options));
   ASSIGN_OR_RETURN(const ComparisonRecord record, MakeRecord(command, undertaking, options));
@@ -335,18 +341,16 @@ absl::Status CompareRun(const CommandLine& command, int& ended_by) {
   if (hosts != nullptr) {
     RETURN_IF_ERROR(os::WriteFile(options.directory + "/hosts.txt", HostsText(hosts->report())));
   }
-  // Only now: until here nothing has been started on this machine, and a signal ends the program as
-  // it ends any other.
-  SignalWaiter signals;
+  if (!signals) signals.emplace();
   const absl::StatusOr<std::unique_ptr<LabSession>> lab =
-      SetUpNetwork(arguments, signals, progress, options);
-  ended_by = signals.ended_by();
+      SetUpNetwork(arguments, *signals, progress, options);
+  ended_by = signals->ended_by();
   if (!lab.ok() && !undertaking.record.has_value()) ForgetFolder(options.directory);
   RETURN_IF_ERROR(lab.status());
   if (undertaking.record.has_value()) RETURN_IF_ERROR(TakeOver(options, progress));
   std::vector<RunResult> results;
-  absl::Status status = RunComparison(options, signals, clock, progress, results);
-  ended_by = signals.ended_by();
+  absl::Status status = RunComparison(options, *signals, clock, progress, results);
+  ended_by = signals->ended_by();
   progress.Finish();
   if (results.empty()) {
     std::printf("no run was finished; logs: %s\n", options.directory.c_str());

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 
+#include "experiments/signal_waiter.h"
+#include "os/files.h"
 #include "worker/data/test_files.h"
 
 namespace crossover::experiments {
@@ -40,14 +43,27 @@ class JobSizeTest : public testing::Test {
     ASSERT_EQ(chmod(Path("worker").c_str(), 0755), 0);
   }
   bool Started() const { return std::filesystem::exists(Path("started")); }
-  std::string Error() { return std::string(SizeOfJob(job_, Path("worker")).status().message()); }
+  std::string Error() {
+    return std::string(SizeOfJob(job_, Path("worker"), signals_).status().message());
+  }
 
+  SignalWaiter signals_;
   const std::string directory_;
   proto::Job job_;
 };
 
+TEST_F(JobSizeTest, ASignalTakesTheWorkerDown) {
+  WorkerDoes("echo $$ >" + Path("pid") + "; kill -TERM $PPID; exec sleep 1000");
+  const absl::Status status = SizeOfJob(job_, Path("worker"), signals_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(status.message(), "interrupted (SIGTERM) before the first run");
+  EXPECT_EQ(signals_.ended_by(), SIGTERM);
+  const pid_t worker = std::stoi(os::ReadFile(Path("pid")).value());
+  EXPECT_EQ(kill(worker, 0), -1);
+}
+
 TEST_F(JobSizeTest, CountsParametersBytesAndSteps) {
-  const auto size = SizeOfJob(job_, Path("worker"));
+  const auto size = SizeOfJob(job_, Path("worker"), signals_);
   ASSERT_TRUE(size.ok()) << size.status();
   EXPECT_EQ(size->parameters, 1234);
   EXPECT_EQ(size->data_bytes, 10 * 7);
@@ -75,7 +91,7 @@ TEST_F(JobSizeTest, AnEmulatedJobNeedsNeitherDataNorTheWorker) {
   job_.mutable_data()->set_path(Path("nowhere"));
   job_.mutable_emulated()->add_layers()->set_gradient_bytes(800);
   job_.mutable_emulated()->set_bytes_scale(2);
-  const auto size = SizeOfJob(job_, Path("worker"));
+  const auto size = SizeOfJob(job_, Path("worker"), signals_);
   ASSERT_TRUE(size.ok()) << size.status();
   EXPECT_EQ(size->parameters, 100);
   EXPECT_EQ(size->plan.total_steps, 30);
@@ -89,7 +105,7 @@ TEST_F(JobSizeTest, PassesOnWhatTheWorkerSays) {
   EXPECT_TRUE(Started());
   // A warning of a worker that succeeds is no part of its answer.
   WorkerDoes("echo 'some warning' >&2; echo 7");
-  EXPECT_EQ(SizeOfJob(job_, Path("worker"))->parameters, 7);
+  EXPECT_EQ(SizeOfJob(job_, Path("worker"), signals_)->parameters, 7);
   WorkerDoes("echo about 7");
   EXPECT_EQ(Error(), Path("worker") +
                          " --describe printed \"about 7\"; expected the model's number of "

@@ -9,11 +9,13 @@ SignalWaiter::SignalWaiter() {
   sigaddset(&signals_, SIGINT);
   sigaddset(&signals_, SIGTERM);
   sigaddset(&signals_, SIGCHLD);
-  pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+  pthread_sigmask(SIG_BLOCK, &signals_, &before_);
   // A terminal or log that goes away must not kill the launcher before it has
   // taken down what it started.
   std::signal(SIGPIPE, SIG_IGN);
 }
+
+SignalWaiter::~SignalWaiter() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 int SignalWaiter::Wait(double seconds) {
   timespec limit;

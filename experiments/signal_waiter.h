@@ -11,6 +11,9 @@ namespace crossover::experiments {
 class SignalWaiter {
  public:
   SignalWaiter();
+  ~SignalWaiter();  // signals do again what they did before
+  SignalWaiter(const SignalWaiter&) = delete;
+  SignalWaiter& operator=(const SignalWaiter&) = delete;
   // Blocks until one of the signals comes (returned) or the time is over (0).
   int Wait(double seconds);
   // The last SIGINT or SIGTERM that Wait returned, or 0.
@@ -18,6 +21,7 @@ class SignalWaiter {
 
  private:
   sigset_t signals_;
+  sigset_t before_;
   int ended_by_ = 0;
 };
 
