@@ -35,8 +35,9 @@ class RendezvousClient {
   // somebody never came (named), an abort. `on_abort` is called at most once,
   // from an internal thread, when the run is over for everyone after the join:
   // the status names role, rank, address, step and reason, or says that the rendezvous
-  // was lost, and with it worker 0 where that serves it. It may call the client's methods but not destroy it; it may come
-  // before Join has returned to its caller. `clock` must outlive the client.
+  // was lost, and with it worker 0 where that serves it. It may call the client's methods but not
+  // destroy it; it may come before Join has returned to its caller. `clock` must outlive the
+  // client.
   static absl::StatusOr<std::unique_ptr<RendezvousClient>> Join(
       const Options& options, const Clock& clock,
       std::function<void(const absl::Status&)> on_abort);

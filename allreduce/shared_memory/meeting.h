@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "allreduce/frame.h"
-#include "allreduce/shared_memory/region.h"
 #include "allreduce/patience.h"
+#include "allreduce/shared_memory/region.h"
 #include "core/clock.h"
 #include "net/endpoint.h"
 
