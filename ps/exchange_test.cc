@@ -157,8 +157,8 @@ TEST(Exchange, BoundHoldsAndIsNeverPassed) {
   ASSERT_TRUE(step(*fast, 0, fast_parameters).ok());
   ASSERT_TRUE(step(*fast, 1, fast_parameters).ok());
   fast_timeline.BeginStep(2);
-  auto third = std::async(std::launch::async, [&] { return step(*fast, 2, fast_parameters); });
   const int64_t parts = cluster.server(0).report().pushes() / 2;
+  auto third = std::async(std::launch::async, [&] { return step(*fast, 2, fast_parameters); });
   cluster.WaitUntil([&] { return cluster.server(0).report().pushes() == 3 * parts; });
   ASSERT_EQ(cluster.server(0).report().held_replies(0), parts);  // and so it cannot have gone on
   ASSERT_TRUE(step(*slow, 0, slow_parameters).ok());
