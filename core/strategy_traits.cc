@@ -32,6 +32,10 @@ StrategyTraits TraitsOf(const proto::Job& job) {
   return {};
 }
 
+proto::AllReduce::Algorithm AllReduceAlgorithmOf(const proto::Job& job) {
+  return job.deterministic() ? proto::AllReduce::direct : job.allreduce().algorithm();
+}
+
 double AllReduceBytes(proto::AllReduce::Algorithm algorithm, int ranks, double bytes) {
   const double n = ranks;
   if (algorithm == proto::AllReduce::exchange) return (n - 1) * bytes;
@@ -48,10 +52,7 @@ double BytesPerSynchronisation(const proto::Job& job, double model_bytes) {
   const StrategyTraits traits = TraitsOf(job);
   if (traits.servers) return model_bytes;
   if (!traits.collective) return 0;
-  // Whatever the job says, that is how deterministic mode sums.
-  const auto algorithm =
-      job.deterministic() ? proto::AllReduce::direct : job.allreduce().algorithm();
-  return AllReduceBytes(algorithm, job.workers(), model_bytes);
+  return AllReduceBytes(AllReduceAlgorithmOf(job), job.workers(), model_bytes);
 }
 
 int64_t Synchronisations(const proto::Job& job, int64_t total_steps) {

@@ -21,6 +21,9 @@ struct StrategyTraits {
 };
 StrategyTraits TraitsOf(const proto::Job& job);
 
+// What the job's AllReduces go by: in deterministic mode direct, whatever the job names.
+proto::AllReduce::Algorithm AllReduceAlgorithmOf(const proto::Job& job);
+
 // Payload of a mean rank, each way, in an AllReduce of M = `bytes` among N ranks: 2 (N-1)/N M,
 // which is the least that there can be and what all algorithms move whose ranks pass on sums and
 // results; recursive doubling (P p + 2 (N-P))/N M, with P = 2^p the largest power of two within N;

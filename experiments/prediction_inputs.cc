@@ -159,10 +159,8 @@ Exchange FormulaOf(const std::string& algorithm) {
 absl::Status TakeAlgorithms(const proto::Job& job, const RunResult& run, PredictionInputs& inputs) {
   const proto::Transport::Name transport = job.allreduce().transport();
   const bool networked = transport == proto::Transport::tcp || transport == proto::Transport::grpc;
-  const auto algorithm_of_job =
-      job.deterministic() ? proto::AllReduce::direct : job.allreduce().algorithm();
   const std::string by_job =
-      networked ? proto::AllReduce::Algorithm_Name(algorithm_of_job) : "shared_memory";
+      networked ? proto::AllReduce::Algorithm_Name(AllReduceAlgorithmOf(job)) : "shared_memory";
   for (size_t i = 0; i < inputs.cost.buckets.size(); ++i) {
     const bool told = i < run.buckets.size() && !run.buckets[i].algorithm.empty();
     const std::string& algorithm = told ? run.buckets[i].algorithm : by_job;

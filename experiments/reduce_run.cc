@@ -160,31 +160,7 @@ std::string AlgorithmFor(const proto::WorkerReport& worker, int64_t bytes) {
   return "";
 }
 
-// The bytes of each exchange of a synchronised step.
-std::vector<int64_t> ExchangedBytes(const proto::Job& job, const proto::WorkerReport& worker,
-                                    int64_t model_bytes) {
-  std::vector<int64_t> all(worker.bucket_bytes().begin(), worker.bucket_bytes().end());
-  // Local steps' collectives exchange all parameters at once, whatever the buckets.
-  if (all.empty() || TraitsOf(job).local_steps) return {model_bytes};
-  return all;
-}
-
-// What a worker should send and receive in a synchronised step.
-double FormulaBytes(const proto::Job& job, const proto::WorkerReport& worker, int64_t model_bytes) {
-  if (!TraitsOf(job).collective || worker.all_reduces().empty()) {
-    return BytesPerSynchronisation(job, static_cast<double>(model_bytes));
-  }
-  double formula = 0;
-  for (const int64_t bytes : ExchangedBytes(job, worker, model_bytes)) {
-    proto::AllReduce::Algorithm algorithm{};
-    // Shared memory's bytes are no network's, and in no ledger.
-    if (!proto::AllReduce::Algorithm_Parse(AlgorithmFor(worker, bytes), &algorithm)) continue;
-    formula += AllReduceBytes(algorithm, job.workers(), static_cast<double>(bytes));
-  }
-  return formula;
-}
-
-void ReduceBytes(const proto::Job& job, const AlignedRun& run, RunResult& result) {
+void ReduceBytes(const AlignedRun& run, RunResult& result) {
   double sent = 0, received = 0, wire_sent = 0, wire_received = 0;
   for (const WorkerTrack& worker : run.workers) {
     const proto::WorkerReport& report = worker.report->worker();
@@ -199,8 +175,6 @@ void ReduceBytes(const proto::Job& job, const AlignedRun& run, RunResult& result
   result.model_bytes = run.workers[0].report->worker().parameter_count() * kBytesPerValue;
   result.bytes_sent_per_step = sent;
   result.bytes_received_per_step = received;
-  result.bytes_formula_per_step =
-      FormulaBytes(job, run.workers[0].report->worker(), result.model_bytes);
   result.wire_bytes_sent_per_step = wire_sent;
   result.wire_bytes_received_per_step = wire_received;
 }
@@ -231,6 +205,22 @@ void ReduceBuckets(const proto::Job& job, const AlignedRun& run, RunResult& resu
     const int64_t bytes = first.bucket_bytes(bucket);
     result.buckets.push_back({bytes, ready, AlgorithmFor(first, bytes)});
   }
+}
+
+// What a worker should send and receive in a synchronised step.
+double FormulaBytes(const proto::Job& job, const RunResult& result) {
+  const bool told = !result.buckets.empty() && !result.buckets.front().algorithm.empty();
+  if (!TraitsOf(job).collective || !told) {
+    return BytesPerSynchronisation(job, static_cast<double>(result.model_bytes));
+  }
+  double formula = 0;
+  for (const auto& bucket : result.buckets) {
+    proto::AllReduce::Algorithm algorithm{};
+    // Shared memory's bytes are no network's, and in no ledger.
+    if (!proto::AllReduce::Algorithm_Parse(bucket.algorithm, &algorithm)) continue;
+    formula += AllReduceBytes(algorithm, job.workers(), static_cast<double>(bucket.bytes));
+  }
+  return formula;
 }
 
 void ReduceServers(const AlignedRun& run, RunResult& result) {
@@ -425,8 +415,9 @@ absl::StatusOr<RunResult> ReduceRun(const proto::Job& job,
   const Arrivals arrivals = TraitsOf(job).barrier ? WaitsAtBarriers(run) : WaitsAtBound(run);
   ReduceSteps(run, arrivals.waits, result);
   RETURN_IF_ERROR(ReduceWorkers(run, arrivals.waits, result));
-  ReduceBytes(job, run, result);
+  ReduceBytes(run, result);
   ReduceBuckets(job, run, result);
+  result.bytes_formula_per_step = FormulaBytes(job, result);
   ReduceServers(run, result);
   ReduceLearning(job, run, result);
   ReduceProcesses(run, result);

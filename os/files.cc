@@ -70,11 +70,11 @@ absl::Status CheckWritable(const std::string& path) {
   int error = 0;
   if (std::filesystem::is_directory(path, ignored)) {
     error = EISDIR;
-  } else if (access(IsNoFile(path)      ? path.c_str()
-                    : directory.empty() ? "."
-                                        : directory.c_str(),
-                    W_OK) != 0) {
-    error = errno;
+  } else {
+    const std::string written = IsNoFile(path)      ? path
+                                : directory.empty() ? "."
+                                                    : directory.string();
+    if (access(written.c_str(), W_OK) != 0) error = errno;
   }
   if (error == 0) return absl::OkStatus();
   return absl::ErrnoToStatus(error, absl::StrCat("cannot write ", path));

@@ -98,6 +98,7 @@ class Client::Impl final : public FrameHandler {
   std::vector<PartState> parts_;
   std::vector<Pushes> pushes_;  // by server
   std::vector<BucketState> buckets_;
+  size_t next_bucket_ = 0;      // of the step; those before it are in pushes_ or sent
   int awaited_parts_ = 0;       // acks and pulls
   int unfinished_buckets_ = 0;  // of the step
   int64_t step_ = -1;
@@ -250,6 +251,7 @@ void Client::Impl::BeginStep(int64_t step, std::span<const float> source,
   held_ns_max_ = 0;
   unfinished_buckets_ = static_cast<int>(buckets_.size());
   for (BucketState& bucket : buckets_) bucket = {};
+  next_bucket_ = 0;
 }
 
 void Client::Impl::PushBucket(int bucket) {
@@ -260,11 +262,14 @@ void Client::Impl::PushBucket(int bucket) {
   state.pushed = true;
   state.start_ns = timeline_.clock().NowNs();
   state.unwritten_parts = state.unanswered_parts = static_cast<int>(ids.size());
-  for (const int id : ids) {
-    parts_[id].awaited = Awaited::kPush;
-    pushes_[plan_.parts[id].server].waiting.push_back(id);
-  }
   if (ids.empty()) --unfinished_buckets_;
+  // Backward passes may end around each other, but all workers push in one order: see PushLocked.
+  for (; next_bucket_ < buckets_.size() && buckets_[next_bucket_].pushed; ++next_bucket_) {
+    for (const int id : plan_.bucket_parts[next_bucket_]) {
+      parts_[id].awaited = Awaited::kPush;
+      pushes_[plan_.parts[id].server].waiting.push_back(id);
+    }
+  }
   for (int server = 0; server < static_cast<int>(pushes_.size()); ++server) PushLocked(server);
 }
 

@@ -75,8 +75,8 @@ class Client {
   // they may be the same). Steps follow one another from 0; for pushes of parameters
   // they number the averagings.
   void BeginStep(int64_t step, std::span<const float> source, std::span<float> destination);
-  // Pushes a bucket's parts, as the credits allow: the others follow as replies come. Never
-  // blocks. Every bucket once a step.
+  // Pushes a bucket's parts, behind all earlier buckets and as the credits allow: the others
+  // follow as replies come. Never blocks. Every bucket once a step, in any order.
   void PushBucket(int bucket);
   // Blocks until every part of the step has been answered.
   absl::Status Wait();

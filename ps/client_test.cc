@@ -238,6 +238,34 @@ TEST_F(ClientOfFake, PushesNoMoreThanItsCredits) {
   EXPECT_EQ(values, (std::vector<float>{5, 6, 7}));
 }
 
+// With a credit each, workers whose buckets are ready in different orders would else wait for each
+// other.
+TEST_F(ClientOfFake, PushesBucketsInThePlansOrder) {
+  std::mutex mutex;
+  std::vector<int64_t> pushed;
+  FakeServer server([&](StreamToWorker& stream, const FrameHeader& header) {
+    const std::lock_guard lock(mutex);
+    pushed.push_back(header.part);
+    return stream.Send(
+        Reply({.kind = FrameKind::kReply, .part = header.part, .step = 0, .version = 1}, {5}), 3);
+  });
+  Client::Options options;
+  options.servers = {server.address()};
+  options.part_bytes = 4;
+  options.credits = 1;
+  options.total_steps = 5;
+  BucketPlan buckets;
+  for (int id = 0; id < 3; ++id) buckets.buckets.push_back({.id = id, .offset = id, .length = 1});
+  auto client = Client::Connect(options, buckets, timeline_);
+  ASSERT_TRUE(client.ok()) << client.status();
+  std::vector<float> values(3, 1);
+  (*client)->BeginStep(0, values, values);
+  for (const int bucket : {1, 2, 0}) (*client)->PushBucket(bucket);
+  EXPECT_EQ((*client)->Wait(), absl::OkStatus());
+  EXPECT_EQ(pushed, (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(values, std::vector<float>(3, 5));
+}
+
 // Large parts, so that the transport is in the middle of writing them; the memory goes
 // right after the client.
 TEST_F(ClientOfFake, NeedsNoBufferOnceItIsDestroyed) {

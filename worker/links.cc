@@ -9,8 +9,10 @@
 #include "allreduce/choice.h"
 #include "allreduce/choice_ranges.h"
 #include "allreduce/host_sharing.h"
+#include "core/check.h"
 #include "core/job.h"
 #include "core/status.h"
+#include "core/strategy_traits.h"
 #include "core/transport_costs.h"
 #include "os/host_identity.h"
 
@@ -31,16 +33,13 @@ bool OverGrpc(const proto::Job& job) {
 }
 
 // The algorithm that all AllReduces take; none where each size has its own.
-absl::StatusOr<std::optional<Algorithm>> NamedAlgorithm(const proto::Job& job) {
-  // Deterministic mode sums at the owner, in rank order.
-  if (job.deterministic()) return Algorithm::kDirect;
-  if (job.allreduce().algorithm() == proto::AllReduce::automatic) return std::nullopt;
-  const std::string& name = proto::AllReduce::Algorithm_Name(job.allreduce().algorithm());
-  const std::optional<Algorithm> named = allreduce::AlgorithmNamed(name);
-  if (named) return named;
-  return absl::UnimplementedError(absl::StrCat("allreduce.algorithm is ", name,
-                                               ", which has no schedule here; fix: "
-                                               "--allreduce.algorithm=automatic"));
+std::optional<Algorithm> NamedAlgorithm(const proto::Job& job) {
+  const proto::AllReduce::Algorithm algorithm = AllReduceAlgorithmOf(job);
+  if (algorithm == proto::AllReduce::automatic) return std::nullopt;
+  const std::optional<Algorithm> named =
+      allreduce::AlgorithmNamed(proto::AllReduce::Algorithm_Name(algorithm));
+  CROSSOVER_CHECK(named.has_value(), "the job's algorithms have the schedules' names");
+  return named;
 }
 
 allreduce::CostFit CostsFor(const proto::Job& job) {
@@ -48,8 +47,7 @@ allreduce::CostFit CostsFor(const proto::Job& job) {
   return costs != nullptr ? allreduce::FitOf(*costs) : allreduce::DefaultFitOfTcp();
 }
 
-allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job, uint64_t fingerprint,
-                                                     std::optional<Algorithm> named) {
+allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job, uint64_t fingerprint) {
   allreduce::Communicator::Options options;
   options.job = fingerprint;
   options.engine.silence_s = job.deadlines().step_s();
@@ -57,8 +55,8 @@ allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job, uint
   options.engine.yield = true;  // the backward pass wants the core
   // What a rank waits for passes through gRPC's threads, which need the cores.
   if (OverGrpc(job)) options.engine.spin_rounds = 0;
-  options.choose = [named, costs = CostsFor(job)](Kind kind, const allreduce::Place& place,
-                                                  int64_t bytes) {
+  options.choose = [named = NamedAlgorithm(job), costs = CostsFor(job)](
+                       Kind kind, const allreduce::Place& place, int64_t bytes) {
     if (kind == Kind::kAllReduce && named) return *named;
     return allreduce::Choose(kind, bytes, place, costs);
   };
@@ -136,10 +134,9 @@ absl::StatusOr<std::unique_ptr<Links>> Links::Open(Options options, Timeline& ti
 
 absl::Status Links::OpenCollectives(Options& options, const Clock& clock) {
   const proto::Job& job = options.job;
-  ASSIGN_OR_RETURN(const std::optional<Algorithm> named, NamedAlgorithm(job));
   ASSIGN_OR_RETURN(endpoint_, ConnectPeers(options, clock));
   communicator_ = std::make_unique<allreduce::Communicator>(
-      *endpoint_, CommunicatorOptions(job, options.identity.job_fingerprint, named), clock);
+      *endpoint_, CommunicatorOptions(job, options.identity.job_fingerprint), clock);
   transport_ = ScheduleTransport(job.allreduce());
   RETURN_IF_ERROR(ShareMemory(job, options.shared_buffers, clock));
   DescribeAllReduces(job);

@@ -12,7 +12,6 @@
 #include "core/clock.h"
 #include "core/strategy.h"
 #include "core/timeline.h"
-#include "net/tcp_endpoint.h"
 #include "net/wire_bytes.h"
 #include "os/shared_memory.h"
 #include "process/membership_session.h"
