@@ -262,8 +262,9 @@ TEST_F(ClientOfFake, PushesBucketsInThePlansOrder) {
   (*client)->BeginStep(0, values, values);
   for (const int bucket : {1, 2, 0}) (*client)->PushBucket(bucket);
   EXPECT_EQ((*client)->Wait(), absl::OkStatus());
-  EXPECT_EQ(pushed, (std::vector<int64_t>{0, 1, 2}));
   EXPECT_EQ(values, std::vector<float>(3, 5));
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(pushed, (std::vector<int64_t>{0, 1, 2}));
 }
 
 // Large parts, so that the transport is in the middle of writing them; the memory goes
