@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allreduce/two_level.h"
 #include "core/check.h"
 #include "core/status.h"
 
@@ -39,8 +40,7 @@ Communicator::Communicator(net::Endpoint& endpoint, Options options, const Clock
 
 absl::StatusOr<int64_t> Communicator::Start(const Request& request) {
   RETURN_IF_ERROR(Check(request));
-  const int64_t blocks = HasBlocks(request.kind) ? world_size() : 1;
-  const int64_t bytes = request.count * blocks * static_cast<int64_t>(BytesOf(request.type));
+  const int64_t bytes = LengthOf(request) * static_cast<int64_t>(BytesOf(request.type));
   if (shared_memory_ != nullptr) {
     // Combines in the order of the ranks, as direct does.
     RETURN_IF_ERROR(shared_memory_->Run(FrameOf(request, Algorithm::kDirect),
@@ -51,15 +51,32 @@ absl::StatusOr<int64_t> Communicator::Start(const Request& request) {
   const Algorithm algorithm = request.algorithm
                                   ? *request.algorithm
                                   : options_.choose(request.kind, PlaceOf(request), bytes);
-  const int64_t number = engine_.Start(MakeOperation(request, algorithm));
+  if (algorithm == Algorithm::kHierarchical && host_group_ != nullptr) {
+    RETURN_IF_ERROR(RunInTwoLevels(request));
+  } else {
+    Schedule schedule = MakeSchedule(request.kind, algorithm, PlaceOf(request), LengthOf(request));
+    Operation operation = MakeOperation(request, algorithm, std::move(schedule));
+    operation.buffer = WorkingBuffer(request);
+    engine_.Start(std::move(operation));
+  }
   ++through_engine_;
-  ++started_;
-  return number;
+  return started_++;
+}
+
+absl::Status Communicator::RunInTwoLevels(const Request& request) {
+  if (through_engine_ > 0) RETURN_IF_ERROR(Finish(through_engine_ - 1));
+  const Place place = PlaceOf(request);
+  Operation operation =
+      MakeOperation(request, Algorithm::kHierarchical, BetweenHosts(place, request.count));
+  operation.buffer = static_cast<std::byte*>(request.output);
+  return AllReduceInTwoLevels(std::move(operation), place,
+                              static_cast<const std::byte*>(request.input), *host_group_, engine_);
 }
 
 void Communicator::UseSharedMemory(SharedMemoryGroup& group) {
   CROSSOVER_CHECK(engine_.idle(), "nothing is in flight");
-  shared_memory_ = &group;
+  const bool all = static_cast<int>(group.ranks().size()) == world_size();
+  (all ? shared_memory_ : host_group_) = &group;
 }
 
 absl::Status Communicator::Check(const Request& request) const {
@@ -90,6 +107,10 @@ absl::Status Communicator::Check(const Request& request) const {
   return absl::OkStatus();
 }
 
+int64_t Communicator::LengthOf(const Request& request) const {
+  return HasBlocks(request.kind) ? request.count * world_size() : request.count;
+}
+
 Place Communicator::PlaceOf(const Request& request) const {
   return {.rank = rank(),
           .world_size = world_size(),
@@ -106,21 +127,21 @@ Frame Communicator::FrameOf(const Request& request, Algorithm algorithm) const {
   frame.job = options_.job;
   frame.group = options_.group;
   frame.sequence = static_cast<uint64_t>(started_);
-  frame.count =
-      static_cast<uint64_t>(HasBlocks(request.kind) ? request.count * world_size() : request.count);
+  frame.count = static_cast<uint64_t>(LengthOf(request));
   frame.root = static_cast<uint32_t>(request.root);
   frame.name = std::string(request.name.substr(0, kNameBytesMax));
   return frame;
 }
 
-Operation Communicator::MakeOperation(const Request& request, Algorithm algorithm) {
-  const int64_t length = HasBlocks(request.kind) ? request.count * world_size() : request.count;
+// But for its buffer.
+Operation Communicator::MakeOperation(const Request& request, Algorithm algorithm,
+                                      Schedule schedule) {
   Operation operation;
   operation.frame = FrameOf(request, algorithm);
-  operation.schedule = MakeSchedule(request.kind, algorithm, PlaceOf(request), length);
-  operation.buffer = WorkingBuffer(request);
+  operation.schedule = std::move(schedule);
   operation.contributions = world_size();
-  const int64_t segment_bytes = length * static_cast<int64_t>(BytesOf(request.type)) / world_size();
+  const int64_t segment_bytes =
+      LengthOf(request) * static_cast<int64_t>(BytesOf(request.type)) / world_size();
   if (endpoint_.borrows() && world_size() > 1 && segment_bytes >= options_.borrow_bytes_min &&
       SafeToBorrow(request.kind, algorithm)) {
     operation.borrow = true;

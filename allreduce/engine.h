@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,8 +53,9 @@ class Engine {
   absl::StatusOr<bool> Progress();
   // Blocks until something may move, Endpoint::Wake, or an error: silence, a lost peer, an abort.
   absl::Status Wait();
-  // Progress and Wait until collective `number` is done.
-  absl::Status Finish(int64_t number);
+  // Progress and Wait until collective `number` is done; calls `moved_something` each time that
+  // something has moved.
+  absl::Status Finish(int64_t number, const std::function<void()>& moved_something = nullptr);
 
   const StreamCounters& counters() const { return counters_; }
 
@@ -61,12 +63,9 @@ class Engine {
   absl::StatusOr<bool> MoveAll();
   void DropDone();
   absl::Status WaitForBytes();
-  bool SomebodyWonders() const;
   bool Awaits(int peer) const;
   absl::Status Fail(const absl::Status& status);
   std::string WhatIsAwaited() const;
-  std::string Agreement() const;
-  absl::Status CheckNotes() const;
   absl::Status SilenceError() const;
 
   net::Endpoint& endpoint_;

@@ -23,7 +23,8 @@ std::vector<std::string> Addresses(const std::vector<net::RosterMember>& members
 using allreduce::Algorithm;
 using allreduce::Kind;
 
-Algorithm AllReduceOf(const proto::Job& job, const allreduce::Place& place, int64_t bytes) {
+Algorithm AllReduceOf(const proto::Job& job, const allreduce::Place& place, int64_t bytes,
+                      const allreduce::CostFit& within_host) {
   // Deterministic mode sums at the owner, in rank order.
   if (job.deterministic()) return Algorithm::kDirect;
   switch (job.allreduce().algorithm()) {
@@ -42,17 +43,20 @@ Algorithm AllReduceOf(const proto::Job& job, const allreduce::Place& place, int6
     case proto::AllReduce::automatic:
       break;
   }
-  return allreduce::Choose(Kind::kAllReduce, bytes, place, allreduce::DefaultFitOfTcp());
+  return allreduce::Choose(Kind::kAllReduce, bytes, place, allreduce::DefaultFitOfTcp(),
+                           within_host);
 }
 
-allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job, uint64_t fingerprint) {
+// `within_host` may change until the first collective of training.
+allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job, uint64_t fingerprint,
+                                                     const allreduce::CostFit& within_host) {
   allreduce::Communicator::Options options;
   options.job = fingerprint;
   options.engine.silence_s = job.deadlines().step_s();
   options.engine.chunk_bytes = job.allreduce().chunk_bytes();
   options.engine.yield = true;  // the backward pass wants the core
-  options.choose = [job](Kind kind, const allreduce::Place& place, int64_t bytes) {
-    if (kind == Kind::kAllReduce) return AllReduceOf(job, place, bytes);
+  options.choose = [job, &within_host](Kind kind, const allreduce::Place& place, int64_t bytes) {
+    if (kind == Kind::kAllReduce) return AllReduceOf(job, place, bytes, within_host);
     return allreduce::Choose(kind, bytes, place, allreduce::DefaultFitOfTcp());
   };
   return options;
@@ -76,7 +80,8 @@ absl::StatusOr<std::unique_ptr<Links>> Links::Open(Options options, Timeline& ti
     ASSIGN_OR_RETURN(links->endpoint_,
                      net::ConnectTcp(std::move(options.listener), tcp, timeline.clock()));
     links->communicator_ = std::make_unique<allreduce::Communicator>(
-        *links->endpoint_, CommunicatorOptions(job, options.identity.job_fingerprint),
+        *links->endpoint_,
+        CommunicatorOptions(job, options.identity.job_fingerprint, links->within_host_),
         timeline.clock());
     links->transport_ = "tcp";
     RETURN_IF_ERROR(links->ShareMemory(job, options.shared_buffers, timeline.clock()));
@@ -108,12 +113,21 @@ absl::Status Links::ShareMemory(const proto::Job& job, const os::SharedBufferReg
       allreduce::ShareHost(*communicator_, os::HostIdentity(), options, buffers, clock));
   communicator_->SetHosts(sharing.host_of);
   if (!SharesMemory(job)) return absl::OkStatus();
-  transport_ = absl::StrCat(sharing.group != nullptr ? "shared memory: " : "tcp: ", sharing.reason);
-  if (sharing.group == nullptr && job.allreduce().transport() == proto::Transport::shared_memory) {
+  using Extent = allreduce::HostSharing::Extent;
+  const bool all = sharing.extent == Extent::kAllRanks;
+  if (!all && job.allreduce().transport() == proto::Transport::shared_memory) {
     return absl::FailedPreconditionError(
         absl::StrCat("allreduce.transport is shared_memory, but ", sharing.reason,
                      "; fix: --allreduce.transport=automatic, or tcp"));
   }
+  // Between hosts only hierarchical makes use of it.
+  const bool some = sharing.extent == Extent::kWithinHosts && hosts_matter && !job.deterministic();
+  transport_ = absl::StrCat(all    ? "shared memory: "
+                            : some ? "tcp, and shared memory within hosts: "
+                                   : "tcp: ",
+                            sharing.reason);
+  if (!all && !some) return absl::OkStatus();
+  within_host_ = allreduce::DefaultFitOfSharedMemory();
   shared_memory_ = std::move(sharing.group);
   if (shared_memory_ != nullptr) communicator_->UseSharedMemory(*shared_memory_);
   return absl::OkStatus();

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "allreduce/choice.h"
 #include "allreduce/communicator.h"
 #include "allreduce/shared_memory/group.h"
 #include "core/bucket_plan.h"
@@ -63,6 +64,7 @@ class Links {
                            const Clock& clock);
 
   std::string transport_;
+  allreduce::CostFit within_host_ = allreduce::DefaultFitOfTcp();  // equal on all ranks
   std::unique_ptr<net::Endpoint> endpoint_;
   std::unique_ptr<allreduce::SharedMemoryGroup> shared_memory_;  // null: not used
   std::unique_ptr<allreduce::Communicator> communicator_;

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "allreduce/choice.h"
 #include "allreduce/communicator.h"
 #include "allreduce/host_sharing.h"
 #include "allreduce/shared_memory/group.h"
@@ -55,7 +56,7 @@ class RankLinks {
   void SetUpControl(std::unique_ptr<net::Endpoint> endpoint);
   // `yield`: ranks outnumber the cores of their machine.
   void SetUpCommunicator(std::unique_ptr<net::Endpoint> endpoint, uint64_t job, bool yield);
-  // Finds out who shares a host, and shares memory where the plan wants it and all can.
+  // Finds out who shares a host, and shares memory where the plan wants it and ranks can.
   absl::Status ShareMemory(bool yield);
   allreduce::Algorithm Choose(allreduce::Kind kind, int64_t bytes) const;
   std::string AlgorithmName(int64_t bytes);
@@ -75,6 +76,8 @@ class RankLinks {
   std::unique_ptr<net::Endpoint> measured_endpoint_;
   std::unique_ptr<Control> control_;
   allreduce::HostSharing sharing_;
+  bool shares_all_ = false;  // whether all collectives go through shared memory
+  allreduce::CostFit within_host_ = allreduce::DefaultFitOfTcp();
   std::unique_ptr<allreduce::Communicator> communicator_;
   allreduce::SharedMemoryGroup::PathCounts paths_;  // when they were last asked for
 };
