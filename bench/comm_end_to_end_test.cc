@@ -123,6 +123,7 @@ TEST_F(CommTest, RefusesBadFlagsWithTheFix) {
       {"--rank=0", "--world_size: missing"},
       {"--peers=nccl", "allowed: gloo, openmpi"},
       {"--network=1gbut", "--network: "},
+      {"--ranks_per_node=2", "--ranks_per_node: goes with --network"},
       {"--target=speed", "--target=speed: no speed; allowed: all, tcp_bandwidth"}};
   for (const auto& [flag, expected] : cases) {
     ChildProcess child = Start({flag});

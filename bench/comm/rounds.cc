@@ -32,7 +32,7 @@ struct Lab {
   experiments::Sites sites;
   std::vector<std::string> node_names;
   Record probe;
-  double link_bytes_per_s = 0;
+  double link_bytes_per_s = 0;  // the busbw that it may show
 };
 
 Record ProbeRecord(const lab::ProbeResult& probe) {
@@ -64,7 +64,9 @@ absl::StatusOr<std::unique_ptr<Lab>> BringUpLab(const RoundsOptions& options,
   RETURN_IF_ERROR(Annotate(spec.status(), "--network: "));
   lab::LabOptions lab_options;
   lab_options.network = *spec;
-  lab_options.nodes = lab::WorkersAndServers(options.ranks, 0);
+  const int per_node = options.ranks_per_node;
+  const int nodes = (options.ranks + per_node - 1) / per_node;
+  lab_options.nodes = lab::WorkersAndServers(nodes, 0);
   if (!options.plans.front().congestion_control.empty()) {
     lab_options.congestion_control = options.plans.front().congestion_control;
   }
@@ -85,11 +87,14 @@ absl::StatusOr<std::unique_ptr<Lab>> BringUpLab(const RoundsOptions& options,
     site.node = node.name;
     site.address = node.address;
     site.network_namespace = node.network_namespace;
-    lab.sites.workers.push_back(site);
+    lab.sites.workers.insert(lab.sites.workers.end(), static_cast<size_t>(per_node), site);
     lab.node_names.push_back(node.name);
   }
+  // A node with several ranks sends less for the same busbw: (H-1)/H where ranks send (N-1)/N.
+  const auto part = [](int of) { return static_cast<double>(of - 1) / of; };
   lab.link_bytes_per_s =
-      lab::TcpPayloadBytesPerS(lab.network->nodes().front().link.rate_bits_per_s);
+      lab::TcpPayloadBytesPerS(lab.network->nodes().front().link.rate_bits_per_s) *
+      std::max(1.0, part(options.ranks) / part(nodes));
   ASSIGN_OR_RETURN(lab::ScopedNamespace control,
                    lab::ScopedNamespace::Enter(lab.network->control().network_namespace));
   lab.control.emplace(std::move(control));
@@ -199,6 +204,9 @@ class Rounds {
   void Keep(Record record, int round) {
     record.round = options_.first_round + round;
     if (lab_) record.network = options_.network;
+    if (options_.ranks_per_node > 1) {
+      absl::StrAppend(&record.network, ", ", options_.ranks_per_node, " ranks a node");
+    }
     if (options_.found) options_.found(record);
     records_.push_back(std::move(record));
   }
