@@ -52,8 +52,8 @@ absl::Status Sum(SharingRank& rank, int64_t count, absl::string_view name = "val
   return absl::OkStatus();
 }
 
-// A collective, and a barrier so that everyone learns of a fault that comes when a rank owes nothing
-// to some. `past`: the collective has ended here.
+// A collective, and a barrier so that everyone learns of a fault that comes when a rank owes
+// nothing to some. `past`: the collective has ended here.
 absl::Status Work(net::Endpoint& endpoint, const Clock& clock, std::atomic<bool>* past) {
   ASSIGN_OR_RETURN(const auto rank, SharingRank::Open(endpoint, {.host_of = kHosts}, clock));
   RETURN_IF_ERROR(Sum(*rank, kCount));
@@ -61,8 +61,8 @@ absl::Status Work(net::Endpoint& endpoint, const Clock& clock, std::atomic<bool>
   return rank->communicator().Run({.kind = Kind::kBarrier, .name = "", .algorithm = {}});
 }
 
-// A rank that has its host to itself, an owner and one that owns nothing have their fault at each of
-// their moves in turn, set-up included.
+// A rank that has its host to itself, an owner and one that owns nothing have their fault at each
+// of their moves in turn, set-up included.
 void AtEveryMove(const std::function<void(net::FaultPlan&, int64_t move)>& plan_fault,
                  const std::function<void(int faulty, const absl::Status&)>& expect) {
   SystemClock clock;
@@ -172,6 +172,31 @@ INSTANTIATE_TEST_SUITE_P(
         Difference{"Kind", [](auto& request) { request.kind = Kind::kAllGather; }, "AllGather",
                    "AllReduce"}),
     [](const auto& info) { return std::string(info.param.name); });
+
+// A rank of each host waits over the endpoint for one that waits in memory for it: only what those
+// in memory say and hear in notes ends them.
+TEST(TwoLevelFaultTest, RanksThatWaitInMemoryHearOfOthersThatWaitElsewhere) {
+  SystemClock clock;
+  Endpoints endpoints = net::MakeTcpEndpoints(4, clock);
+  const auto statuses = RunRanks(endpoints, [&](net::Endpoint& endpoint) {
+    ASSIGN_OR_RETURN(const auto rank,
+                     SharingRank::Open(endpoint, {.host_of = {0, 0, 1, 1}}, clock));
+    std::vector<float> values(kCount);
+    const bool odd = endpoint.rank() % 2 == 0;
+    return rank->communicator().Run(
+        {.kind = Kind::kAllReduce,
+         .count = kCount,
+         .input = values.data(),
+         .output = values.data(),
+         .name = "values",
+         .algorithm = odd ? Algorithm::kRecursiveDoubling : Algorithm::kHierarchical});
+  });
+  for (const absl::Status& status : statuses) {
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(Text(status), HasSubstr("recursive_doubling"));
+    EXPECT_THAT(Text(status), HasSubstr("in shared memory"));
+  }
+}
 
 // Every rank in turn is alive and elsewhere.
 TEST(TwoLevelFaultTest, ARankThatNeverComesIsMissedByName) {
