@@ -23,6 +23,7 @@ constexpr std::array kTable = {
     Row{Kind::kAllReduce, Algorithm::kTree, TreeAllReduce, true},
     Row{Kind::kAllReduce, Algorithm::kDirect, DirectAllReduce, true},
     Row{Kind::kAllReduce, Algorithm::kHierarchical, HierarchicalAllReduce, true},
+    Row{Kind::kAllReduce, Algorithm::kExchange, ExchangeAllReduce, false},
     Row{Kind::kReduceScatter, Algorithm::kRing, RingReduceScatter, true},
     Row{Kind::kReduceScatter, Algorithm::kDirect, DirectReduceScatter, true},
     Row{Kind::kAllGather, Algorithm::kRing, RingAllGather, true},
@@ -35,14 +36,18 @@ constexpr std::array kTable = {
 constexpr std::array kAlgorithms = {
     Algorithm::kRing,  Algorithm::kHalvingDoubling, Algorithm::kRecursiveDoubling,
     Algorithm::kTree,  Algorithm::kDirect,          Algorithm::kHierarchical,
-    Algorithm::kChain, Algorithm::kDissemination,
+    Algorithm::kChain, Algorithm::kDissemination,   Algorithm::kExchange,
 };
 
-const Row& RowOf(Kind kind, Algorithm algorithm) {
-  const Row* found = nullptr;
+const Row* FindRow(Kind kind, Algorithm algorithm) {
   for (const Row& row : kTable) {
-    if (row.kind == kind && row.algorithm == algorithm) found = &row;
+    if (row.kind == kind && row.algorithm == algorithm) return &row;
   }
+  return nullptr;
+}
+
+const Row& RowOf(Kind kind, Algorithm algorithm) {
+  const Row* const found = FindRow(kind, algorithm);
   CROSSOVER_CHECK(found != nullptr, "an algorithm that exists for this kind");
   return *found;
 }
@@ -83,6 +88,8 @@ const char* NameOf(Algorithm algorithm) {
       return "chain";
     case Algorithm::kDissemination:
       return "dissemination";
+    case Algorithm::kExchange:
+      return "exchange";
   }
   return "unknown algorithm";
 }
@@ -93,6 +100,8 @@ std::optional<Algorithm> AlgorithmNamed(std::string_view name) {
   }
   return std::nullopt;
 }
+
+bool HasAlgorithm(Kind kind, Algorithm algorithm) { return FindRow(kind, algorithm) != nullptr; }
 
 std::vector<Algorithm> AlgorithmsOf(Kind kind) {
   std::vector<Algorithm> algorithms;

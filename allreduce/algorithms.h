@@ -33,13 +33,16 @@ enum class Algorithm : uint8_t {
   kHierarchical = 6,
   kChain = 7,
   kDissemination = 8,
+  kExchange = 9,
 };
 
 const char* NameOf(Kind kind);            // "AllReduce", ...
 const char* NameOf(Algorithm algorithm);  // "ring", "halving_doubling", ...
 std::optional<Algorithm> AlgorithmNamed(std::string_view name);
+bool HasAlgorithm(Kind kind, Algorithm algorithm);
 // Which algorithms exist for a kind, the order is of no meaning:
-//   AllReduce      ring, halving_doubling, recursive_doubling, tree, direct, hierarchical
+//   AllReduce      ring, halving_doubling, recursive_doubling, tree, direct, hierarchical,
+//                  exchange
 //   ReduceScatter  ring, direct          AllGather  ring, direct
 //   Broadcast      chain, tree           Barrier    dissemination
 std::vector<Algorithm> AlgorithmsOf(Kind kind);
@@ -60,7 +63,7 @@ int PiecesOfHierarchical(const Place& place);
 // Whether, within the schedule, bytes that were sent are only overwritten after their receiver has
 // them, so that they need not be copied (net::SendMode::kBorrow): what overwrites them could not
 // have come otherwise. Says nothing of what the caller does to the buffer after the collective.
-// False for recursive doubling alone; each algorithm's file has the argument.
+// False for recursive doubling and exchange; each algorithm's file has the argument.
 bool SafeToBorrow(Kind kind, Algorithm algorithm);
 
 // `length`: values of the working buffer; for ReduceScatter and AllGather a multiple of N.

@@ -84,6 +84,11 @@ Cost RecursiveDoubling(const Shape& shape, double m) {
   return {shape.floor_log2 + (shape.folds ? 2 : 0), 0, bytes, bytes};
 }
 
+Cost Exchange(const Shape& shape, double m) {
+  const double others = shape.ranks - 1;
+  return {1, others - 1, others * m, others * m};
+}
+
 Cost Tree(Kind kind, const Shape& shape, double m) {
   const double bytes = shape.ceil_log2 * m;
   return {2 * shape.ceil_log2, 0, bytes, kind == Kind::kAllReduce ? bytes : 0};
@@ -120,6 +125,8 @@ Cost FlatCost(Kind kind, Algorithm algorithm, const Shape& shape, double m) {
       return Direct(kind, shape, m);
     case Algorithm::kChain:
       return {shape.ranks, 0, m, 0};
+    case Algorithm::kExchange:
+      return Exchange(shape, m);
     case Algorithm::kDissemination:
       return {shape.ceil_log2, 0, 0, 0};
     case Algorithm::kHierarchical:
@@ -139,11 +146,11 @@ std::vector<Algorithm> Candidates(Kind kind, const Shape& shape) {
   switch (kind) {
     case Kind::kAllReduce:
       if (shape.hosts > 1 && shape.most_ranks > 1) {
-        return {Algorithm::kHierarchical, Algorithm::kRing, Algorithm::kHalvingDoubling,
-                Algorithm::kRecursiveDoubling, Algorithm::kTree};
+        return {Algorithm::kHierarchical,      Algorithm::kRing, Algorithm::kHalvingDoubling,
+                Algorithm::kRecursiveDoubling, Algorithm::kTree, Algorithm::kExchange};
       }
       return {Algorithm::kRing, Algorithm::kHalvingDoubling, Algorithm::kRecursiveDoubling,
-              Algorithm::kTree};
+              Algorithm::kTree, Algorithm::kExchange};
     case Kind::kReduceScatter:
     case Kind::kAllGather:
       return {Algorithm::kRing, Algorithm::kDirect};
@@ -158,7 +165,7 @@ std::vector<Algorithm> Candidates(Kind kind, const Shape& shape) {
 }  // namespace
 
 CostFit DefaultFitOfTcp() {
-  return {.alpha_us = 5, .message_us = 2, .beta_us_per_byte = 4e-4, .gamma_us_per_byte = 1e-4};
+  return {.alpha_us = 5, .message_us = 4, .beta_us_per_byte = 4e-4, .gamma_us_per_byte = 1e-4};
 }
 
 CostFit DefaultFitOfSharedMemory() {
@@ -166,8 +173,7 @@ CostFit DefaultFitOfSharedMemory() {
 }
 
 Costs CostsOf(Kind kind, Algorithm algorithm, const Place& place, int64_t bytes) {
-  CROSSOVER_CHECK(std::ranges::count(AlgorithmsOf(kind), algorithm) == 1,
-                  "an algorithm that exists for this kind");
+  CROSSOVER_CHECK(HasAlgorithm(kind, algorithm), "an algorithm that exists for this kind");
   if (place.world_size == 1) return {};
   const Shape shape = ShapeOf(place);
   const auto m = static_cast<double>(bytes);

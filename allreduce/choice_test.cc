@@ -97,16 +97,32 @@ TEST(CostsTest, RanksOfAHostShareItsLink) {
 
 TEST(ChooseTest, SmallMessagesTakeFewStepsAndLargeOnesFewBytes) {
   for (const CostFit& fit : {DefaultFitOfTcp(), DefaultFitOfSharedMemory(), SlowLink()}) {
+    // With two ranks an exchange is the same.
+    EXPECT_EQ(Choose(Kind::kAllReduce, 4, World(2), fit), Algorithm::kRecursiveDoubling);
+    EXPECT_EQ(Choose(Kind::kAllReduce, 4, World(3), fit), Algorithm::kExchange);
     for (const int n : {2, 3, 4, 5, 8, 16, 64}) {
-      EXPECT_EQ(Choose(Kind::kAllReduce, 4, World(n), fit), Algorithm::kRecursiveDoubling) << n;
       EXPECT_EQ(Choose(Kind::kAllReduce, 1024 * kMiB, World(n), fit), Algorithm::kRing) << n;
     }
+  }
+  for (const int n : {4, 8, 16, 64}) {
+    EXPECT_EQ(Choose(Kind::kAllReduce, 4, World(n), DefaultFitOfTcp()),
+              Algorithm::kRecursiveDoubling)
+        << n;
   }
   EXPECT_EQ(Choose(Kind::kAllReduce, 4096, World(4), DefaultFitOfTcp()),
             Algorithm::kRecursiveDoubling);
   EXPECT_EQ(Choose(Kind::kAllReduce, 256 * kKiB, World(4), DefaultFitOfTcp()),
             Algorithm::kHalvingDoubling);
   EXPECT_EQ(Choose(Kind::kAllReduce, 16 * kMiB, World(4), DefaultFitOfTcp()), Algorithm::kRing);
+}
+
+TEST(ChooseTest, WhereALinkHasADelayOneStepIsTakenWhateverTheRanks) {
+  for (const int n : {3, 4, 5, 8, 16, 64}) {
+    EXPECT_EQ(Choose(Kind::kAllReduce, 4, World(n), SlowLink()), Algorithm::kExchange) << n;
+  }
+  EXPECT_EQ(Choose(Kind::kAllReduce, 4 * kKiB, World(4), SlowLink()), Algorithm::kExchange);
+  EXPECT_EQ(Choose(Kind::kAllReduce, 256 * kKiB, World(4), SlowLink()),
+            Algorithm::kHalvingDoubling);
 }
 
 TEST(ChooseTest, TheOtherCollectives) {
@@ -154,8 +170,9 @@ TEST(ChooseTest, NothingElseIsPredictedMuchFaster) {
         return TimeUs(CostsOf(Kind::kAllReduce, algorithm, World(n), bytes), fit, fit);
       };
       const double chosen_us = time_us(Choose(Kind::kAllReduce, bytes, World(n), fit));
-      for (const Algorithm other : {Algorithm::kRing, Algorithm::kHalvingDoubling,
-                                    Algorithm::kRecursiveDoubling, Algorithm::kTree}) {
+      for (const Algorithm other :
+           {Algorithm::kRing, Algorithm::kHalvingDoubling, Algorithm::kRecursiveDoubling,
+            Algorithm::kTree, Algorithm::kExchange}) {
         EXPECT_LE(chosen_us, 1.02 * time_us(other)) << n << " ranks, " << bytes << " bytes";
       }
     }

@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "allreduce/pause.h"
 #include "core/status.h"
 
 namespace crossover::allreduce {
@@ -86,15 +85,7 @@ absl::Status CollectiveThread::StartQueued(bool& stop) {
 absl::Status CollectiveThread::MoveOn() {
   ASSIGN_OR_RETURN(const bool moved, communicator_.Progress());
   while (!in_flight_.empty() && communicator_.IsDone(in_flight_.front().number)) FinishFront();
-  if (moved || in_flight_.empty()) {
-    idle_rounds_ = 0;
-    return absl::OkStatus();
-  }
-  if (++idle_rounds_ <= options_.spin_rounds) {
-    Pause(options_.yield);
-    return absl::OkStatus();
-  }
-  return communicator_.Wait();
+  return communicator_.Rest(moved || in_flight_.empty());
 }
 
 void CollectiveThread::FinishFront() {

@@ -23,9 +23,6 @@ class CollectiveThread {
   struct Options {
     // Collectives in flight at once; further ones wait in the queue.
     int in_flight_max = 4;
-    // As Engine::Options says of Finish; beside a thread that computes it had better yield.
-    int spin_rounds = 200;
-    bool yield = true;
   };
   // `communicator` is borrowed, outlives this, and is used by nobody else meanwhile.
   CollectiveThread(Communicator& communicator, const Options& options);
@@ -60,7 +57,6 @@ class CollectiveThread {
   Communicator& communicator_;
   const Options options_;
   std::deque<InFlight> in_flight_;  // of the thread
-  int idle_rounds_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -14,6 +14,9 @@
 namespace crossover::allreduce {
 namespace {
 
+// Buckets of a step, mostly: with more the first ones are planned anew in every step.
+constexpr size_t kPlansMax = 32;
+
 bool HasBlocks(Kind kind) { return kind == Kind::kReduceScatter || kind == Kind::kAllGather; }
 
 // Whoever has sent by reference hears from each of its receivers that all has come.
@@ -40,7 +43,6 @@ Communicator::Communicator(net::Endpoint& endpoint, Options options, const Clock
 
 absl::StatusOr<int64_t> Communicator::Start(const Request& request) {
   RETURN_IF_ERROR(Check(request));
-  const int64_t bytes = LengthOf(request) * static_cast<int64_t>(BytesOf(request.type));
   if (shared_memory_ != nullptr) {
     // Combines in the order of the ranks, as direct does.
     RETURN_IF_ERROR(shared_memory_->Run(FrameOf(request, Algorithm::kDirect),
@@ -48,14 +50,15 @@ absl::StatusOr<int64_t> Communicator::Start(const Request& request) {
                                         static_cast<std::byte*>(request.output)));
     return started_++;
   }
-  const Algorithm algorithm = request.algorithm
-                                  ? *request.algorithm
-                                  : options_.choose(request.kind, PlaceOf(request), bytes);
-  if (algorithm == Algorithm::kHierarchical && host_group_ != nullptr) {
-    RETURN_IF_ERROR(RunInTwoLevels(request));
+  const Plan& plan = PlanOf(request);
+  Operation operation{.frame = FrameOf(request, plan.algorithm),
+                      .schedule = plan.schedule,
+                      .buffer = nullptr,
+                      .contributions = world_size(),
+                      .borrow = plan.borrow};
+  if (InTwoLevels(plan.algorithm)) {
+    RETURN_IF_ERROR(RunInTwoLevels(request, std::move(operation)));
   } else {
-    Schedule schedule = MakeSchedule(request.kind, algorithm, PlaceOf(request), LengthOf(request));
-    Operation operation = MakeOperation(request, algorithm, std::move(schedule));
     operation.buffer = WorkingBuffer(request);
     engine_.Start(std::move(operation));
   }
@@ -63,20 +66,28 @@ absl::StatusOr<int64_t> Communicator::Start(const Request& request) {
   return started_++;
 }
 
-absl::Status Communicator::RunInTwoLevels(const Request& request) {
+absl::Status Communicator::RunInTwoLevels(const Request& request, Operation operation) {
   if (through_engine_ > 0) RETURN_IF_ERROR(Finish(through_engine_ - 1));
-  const Place place = PlaceOf(request);
-  Operation operation =
-      MakeOperation(request, Algorithm::kHierarchical, BetweenHosts(place, request.count));
   operation.buffer = static_cast<std::byte*>(request.output);
-  return AllReduceInTwoLevels(std::move(operation), place,
+  return AllReduceInTwoLevels(std::move(operation), PlaceOf(request),
                               static_cast<const std::byte*>(request.input), *host_group_, engine_);
+}
+
+void Communicator::SetHosts(std::vector<int> host_of) {
+  options_.host_of = std::move(host_of);
+  DropPlans();
 }
 
 void Communicator::UseSharedMemory(SharedMemoryGroup& group) {
   CROSSOVER_CHECK(engine_.idle(), "nothing is in flight");
   const bool all = static_cast<int>(group.ranks().size()) == world_size();
   (all ? shared_memory_ : host_group_) = &group;
+  DropPlans();
+}
+
+void Communicator::DropPlans() {
+  plans_.clear();
+  next_plan_ = 0;
 }
 
 absl::Status Communicator::Check(const Request& request) const {
@@ -98,11 +109,8 @@ absl::Status Communicator::Check(const Request& request) const {
   if (request.root < 0 || request.root >= world_size()) {
     return refuse(absl::StrCat("root ", request.root, " is no rank of ", world_size()));
   }
-  if (request.algorithm) {
-    const std::vector<Algorithm> known = AlgorithmsOf(request.kind);
-    if (std::find(known.begin(), known.end(), *request.algorithm) == known.end()) {
-      return refuse(absl::StrCat("has no algorithm ", NameOf(*request.algorithm)));
-    }
+  if (request.algorithm && !HasAlgorithm(request.kind, *request.algorithm)) {
+    return refuse(absl::StrCat("has no algorithm ", NameOf(*request.algorithm)));
   }
   return absl::OkStatus();
 }
@@ -133,21 +141,38 @@ Frame Communicator::FrameOf(const Request& request, Algorithm algorithm) const {
   return frame;
 }
 
-// But for its buffer.
-Operation Communicator::MakeOperation(const Request& request, Algorithm algorithm,
-                                      Schedule schedule) {
-  Operation operation;
-  operation.frame = FrameOf(request, algorithm);
-  operation.schedule = std::move(schedule);
-  operation.contributions = world_size();
-  const int64_t segment_bytes =
-      LengthOf(request) * static_cast<int64_t>(BytesOf(request.type)) / world_size();
-  if (endpoint_.borrows() && world_size() > 1 && segment_bytes >= options_.borrow_bytes_min &&
-      SafeToBorrow(request.kind, algorithm)) {
-    operation.borrow = true;
-    operation.schedule.push_back(Acknowledgement(operation.schedule));
-  }
-  return operation;
+Communicator::Plan Communicator::MakePlan(const Request& request) const {
+  const int64_t length = LengthOf(request);
+  const int64_t bytes = length * static_cast<int64_t>(BytesOf(request.type));
+  const Place place = PlaceOf(request);
+  Plan plan{.kind = request.kind,
+            .type = request.type,
+            .count = request.count,
+            .root = request.root,
+            .wanted = request.algorithm,
+            .schedule = nullptr};
+  plan.algorithm =
+      request.algorithm ? *request.algorithm : options_.choose(request.kind, place, bytes);
+  Schedule schedule = InTwoLevels(plan.algorithm)
+                          ? BetweenHosts(place, length)
+                          : MakeSchedule(request.kind, plan.algorithm, place, length);
+  plan.borrow = endpoint_.borrows() && world_size() > 1 &&
+                bytes / world_size() >= options_.borrow_bytes_min &&
+                SafeToBorrow(request.kind, plan.algorithm);
+  if (plan.borrow) schedule.push_back(Acknowledgement(schedule));
+  plan.schedule = std::make_shared<const Schedule>(std::move(schedule));
+  return plan;
+}
+
+const Communicator::Plan& Communicator::PlanOf(const Request& request) {
+  const auto found =
+      std::ranges::find_if(plans_, [&](const Plan& plan) { return plan.Serves(request); });
+  if (found != plans_.end()) return *found;
+  if (plans_.size() < kPlansMax) return plans_.emplace_back(MakePlan(request));
+  Plan& plan = plans_[next_plan_];
+  next_plan_ = (next_plan_ + 1) % kPlansMax;
+  plan = MakePlan(request);
+  return plan;
 }
 
 // Copies the input where the schedule expects it.
@@ -188,6 +213,8 @@ absl::StatusOr<bool> Communicator::Progress() {
 }
 
 absl::Status Communicator::Wait() { return engine_.Wait(); }
+
+absl::Status Communicator::Rest(bool moved) { return engine_.Rest(moved); }
 
 bool Communicator::IsDone(int64_t number) const {
   return number >= through_engine_ || engine_.IsDone(number);

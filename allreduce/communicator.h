@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,7 +43,7 @@ class Communicator {
     // By rank, for hierarchical; empty: every rank on a host of its own.
     std::vector<int> host_of;
     // The algorithm for a kind and the bytes of its working buffer; the same on every rank,
-    // whatever `place.rank` is.
+    // whatever `place.rank` is. Asked once for calls that are alike.
     std::function<Algorithm(Kind kind, const Place& place, int64_t bytes)> choose;
     // Transfers of this length and longer are sent by reference where the endpoint can.
     int64_t borrow_bytes_min = 64 << 10;
@@ -73,7 +74,7 @@ class Communicator {
   // hierarchical does within the host (allreduce/two_level.h). Nothing is in flight.
   void UseSharedMemory(SharedMemoryGroup& group);
   // For hierarchical; see Options.
-  void SetHosts(std::vector<int> host_of) { options_.host_of = std::move(host_of); }
+  void SetHosts(std::vector<int> host_of);
 
   // Begins a collective; the others in flight go on. Does not wait for peers, but where the
   // collective goes through shared memory: then it and all before it are done when this returns.
@@ -84,6 +85,8 @@ class Communicator {
   absl::StatusOr<bool> Progress();
   // Blocks until something may move or Endpoint::Wake.
   absl::Status Wait();
+  // Between two calls of Progress, with what the first has returned: as Engine::Rest.
+  absl::Status Rest(bool moved);
   bool IsDone(int64_t number) const;
   // Blocks until collective `number` is done: its output is right, its input may change.
   absl::Status Finish(int64_t number);
@@ -109,13 +112,37 @@ class Communicator {
     int64_t bytes = 0;
   };
 
+  // How calls that are alike in these arguments run.
+  struct Plan {
+    Kind kind = Kind::kAllReduce;
+    DataType type = DataType::kFloat32;
+    int64_t count = 0;
+    int root = 0;
+    std::optional<Algorithm> wanted;
+
+    Algorithm algorithm = Algorithm::kRing;
+    bool borrow = false;
+    std::shared_ptr<const Schedule> schedule;  // the engine's part
+
+    bool Serves(const Request& request) const {
+      return kind == request.kind && type == request.type && count == request.count &&
+             root == request.root && wanted == request.algorithm;
+    }
+  };
+
   absl::Status Check(const Request& request) const;
   int64_t LengthOf(const Request& request) const;  // of the working buffer, in values
   Place PlaceOf(const Request& request) const;
   Frame FrameOf(const Request& request, Algorithm algorithm) const;
   std::byte* WorkingBuffer(const Request& request);
-  Operation MakeOperation(const Request& request, Algorithm algorithm, Schedule schedule);
-  absl::Status RunInTwoLevels(const Request& request);
+  // Whether all but the ring between hosts goes through the host's memory.
+  bool InTwoLevels(Algorithm algorithm) const {
+    return algorithm == Algorithm::kHierarchical && host_group_ != nullptr;
+  }
+  Plan MakePlan(const Request& request) const;
+  const Plan& PlanOf(const Request& request);
+  void DropPlans();
+  absl::Status RunInTwoLevels(const Request& request, Operation operation);
   void HandOutScratch();
 
   net::Endpoint& endpoint_;
@@ -125,6 +152,8 @@ class Communicator {
   SharedMemoryGroup* host_group_ = nullptr;     // of some
   int64_t started_ = 0;
   int64_t through_engine_ = 0;  // the first so many
+  std::vector<Plan> plans_;     // of the latest calls that were not alike
+  size_t next_plan_ = 0;        // the one to give up once there are kPlansMax
   std::deque<Scratch> scratch_;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -178,6 +179,55 @@ INSTANTIATE_TEST_SUITE_P(All, CommunicatorTest, testing::ValuesIn(AllCases()),
                            return TestName(std::get<0>(info.param), std::get<1>(info.param)) +
                                   std::to_string(std::get<2>(info.param));
                          });
+
+// More lengths than are kept, each of two types, again and again: a plan that served another call
+// would give a wrong sum or an error.
+TEST(CommunicatorPlans, CallsThatAreNotAlikeDoNotShareOne) {
+  constexpr int kRanks = 3;
+  SystemClock clock;
+  Endpoints endpoints = net::MakeInprocEndpoints(kRanks, clock);
+  std::vector<int64_t> asked(kRanks, 0);
+  const auto statuses = RunRanks(endpoints, [&](net::Endpoint& endpoint) {
+    Communicator::Options options = TestOptions(Algorithm::kRing);
+    options.choose = [&](Kind, const Place&, int64_t) {
+      ++asked[endpoint.rank()];
+      return Algorithm::kRing;
+    };
+    Communicator communicator(endpoint, options, clock);
+    const auto sum = [&](DataType type, int64_t count, std::optional<Algorithm> algorithm) {
+      Bytes values = InputOf(type, endpoint.rank(), count);
+      const absl::Status status = communicator.Run({.type = type,
+                                                    .count = count,
+                                                    .input = values.data(),
+                                                    .output = values.data(),
+                                                    .name = "values",
+                                                    .algorithm = algorithm});
+      EXPECT_EQ(values, ReductionOf(type, ReduceOp::kSum, kRanks, count)) << count;
+      return status;
+    };
+    for (int round = 0; round < 3; ++round) {
+      for (int64_t count = 0; count < 50; ++count) {
+        for (const DataType type : {DataType::kFloat32, DataType::kInt64}) {
+          if (absl::Status status = sum(type, count, {}); !status.ok()) return status;
+        }
+        if (absl::Status status = sum(DataType::kInt32, count, Algorithm::kExchange);
+            !status.ok()) {
+          return status;
+        }
+      }
+    }
+    asked[endpoint.rank()] = 0;
+    for (int again = 0; again < 10; ++again) {
+      if (absl::Status status = sum(DataType::kFloat32, 1000, {}); !status.ok()) return status;
+    }
+    EXPECT_EQ(asked[endpoint.rank()], 1);
+    communicator.SetHosts({0, 0, 1});
+    if (absl::Status status = sum(DataType::kFloat32, 1000, {}); !status.ok()) return status;
+    EXPECT_EQ(asked[endpoint.rank()], 2) << "other hosts may mean another algorithm";
+    return absl::OkStatus();
+  });
+  for (const absl::Status& status : statuses) EXPECT_TRUE(status.ok()) << status;
+}
 
 TEST(CommunicatorRequest, WhatCannotBeIsRefusedAndHarmsNothing) {
   SystemClock clock;

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "allreduce/pause.h"
 #include "allreduce/wait_note.h"
 #include "core/check.h"
 #include "core/status.h"
@@ -15,11 +14,16 @@ namespace crossover::allreduce {
 namespace {
 
 constexpr int64_t kNsPerSecond = 1'000'000'000;
+// The buckets of a step, mostly.
+constexpr size_t kSparesMax = 32;
 
 }  // namespace
 
 Engine::Engine(net::Endpoint& endpoint, const Options& options, const Clock& clock)
-    : endpoint_(endpoint), options_(options), clock_(clock) {
+    : endpoint_(endpoint),
+      options_(options),
+      clock_(clock),
+      patience_(options.spin_rounds, options.yield, clock) {
   for (int peer = 0; peer < endpoint.world_size(); ++peer) {
     outgoing_.emplace_back(endpoint.rank(), peer, options.chunk_bytes);
     incoming_.emplace_back(endpoint.rank(), peer, options.chunk_bytes);
@@ -28,7 +32,7 @@ Engine::Engine(net::Endpoint& endpoint, const Options& options, const Clock& clo
 
 int64_t Engine::Start(Operation operation) {
   if (flights_.empty()) moved_ns_ = kJustNow;
-  auto flight = std::make_unique<Flight>(std::move(operation));
+  std::unique_ptr<Flight> flight = FlightOf(std::move(operation));
   for (size_t step = 0; step < flight->steps().size(); ++step) {
     for (FlightTransfer& send : flight->steps()[step].sends) {
       outgoing_[static_cast<size_t>(send.peer)].Queue({flight.get(), step, &send});
@@ -39,6 +43,18 @@ int64_t Engine::Start(Operation operation) {
   }
   flights_.push_back(std::move(flight));
   return first_number_ + static_cast<int64_t>(flights_.size()) - 1;
+}
+
+// In the storage of one that had the same schedule, where there is one.
+std::unique_ptr<Flight> Engine::FlightOf(Operation operation) {
+  const auto alike = std::ranges::find_if(spares_, [&](const std::unique_ptr<Flight>& spare) {
+    return spare->operation().schedule == operation.schedule;
+  });
+  if (alike == spares_.end()) return std::make_unique<Flight>(std::move(operation));
+  std::unique_ptr<Flight> flight = std::move(*alike);
+  spares_.erase(alike);
+  flight->Restart(std::move(operation));
+  return flight;
 }
 
 bool Engine::IsDone(int64_t number) const {
@@ -58,6 +74,8 @@ absl::StatusOr<bool> Engine::Progress() {
 
 void Engine::DropDone() {
   while (!flights_.empty() && flights_.front()->done()) {
+    if (spares_.size() == kSparesMax) spares_.erase(spares_.begin());
+    spares_.push_back(std::move(flights_.front()));
     flights_.pop_front();
     ++first_number_;
   }
@@ -79,20 +97,21 @@ absl::StatusOr<bool> Engine::MoveAll() {
 }
 
 absl::Status Engine::Finish(int64_t number, const std::function<void()>& moved_something) {
-  int idle_rounds = 0;
   while (!IsDone(number)) {
     ASSIGN_OR_RETURN(const bool moved, Progress());
-    if (moved) {
-      idle_rounds = 0;
-      if (moved_something) moved_something();
-    } else if (++idle_rounds <= options_.spin_rounds) {
-      Pause(options_.yield);
-    } else {
-      RETURN_IF_ERROR(Wait());
-    }
+    if (moved && moved_something) moved_something();
+    RETURN_IF_ERROR(Rest(moved));
   }
   DropDone();  // of one rank: nothing has moved, it was done from the start
   return failure_;
+}
+
+absl::Status Engine::Rest(bool moved) {
+  if (moved) {
+    patience_.Found();
+    return absl::OkStatus();
+  }
+  return patience_.LookAgain() ? absl::OkStatus() : Wait();
 }
 
 absl::Status Engine::Wait() {
@@ -111,12 +130,12 @@ absl::Status Engine::WaitForBytes() {
   // different collectives find out, and at the deadline who says nothing is missing.
   const int64_t wonder_ns = WonderNs(silence_ns);
   const bool told = published_ns_ >= moved_ns_;
-  if (!flights_.empty() && !told &&
-      (silent_ns >= wonder_ns || AnyNoteSince(endpoint_, moved_ns_))) {
+  const bool somebody_wonders = !flights_.empty() && AnyNoteSince(endpoint_, moved_ns_);
+  if (!flights_.empty() && !told && (silent_ns >= wonder_ns || somebody_wonders)) {
     endpoint_.Publish(WaitNote(flights_.front()->operation().frame, WhatIsAwaited()));
     published_ns_ = now_ns;
   }
-  if (!flights_.empty() && AnyNoteSince(endpoint_, moved_ns_)) {
+  if (somebody_wonders) {
     RETURN_IF_ERROR(
         CompareNotes(endpoint_, moved_ns_, flights_.front()->operation().frame, WhatIsAwaited()));
   }
@@ -148,7 +167,7 @@ std::string Engine::WhatIsAwaited() const {
   Frame frame = flight.operation().frame;
   frame.step = static_cast<uint32_t>(flight.first_open_step());
   return absl::StrCat("waits for ", absl::StrJoin(peers, ", "), " in ", Describe(frame), " of ",
-                      flight.operation().schedule.size());
+                      flight.operation().schedule->size());
 }
 
 bool Engine::Awaits(int peer) const {

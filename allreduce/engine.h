@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "allreduce/flight.h"
 #include "allreduce/message_stream.h"
+#include "allreduce/patience.h"
 #include "core/clock.h"
 #include "net/endpoint.h"
 
@@ -36,8 +37,8 @@ class Engine {
     // At most that many are moved or combined at a time, and at least 8 KiB; where nothing is
     // copied in between, up to 1 MiB.
     int64_t chunk_bytes = 256 << 10;
-    // How often Finish looks before it blocks, and whether it yields the core between looks
-    // (where ranks of one host outnumber its cores).
+    // How often Rest lets its caller look before it blocks, at most, and whether it yields the core
+    // between looks (where ranks of one host outnumber its cores).
     int spin_rounds = 200;
     bool yield = false;
   };
@@ -53,7 +54,10 @@ class Engine {
   absl::StatusOr<bool> Progress();
   // Blocks until something may move, Endpoint::Wake, or an error: silence, a lost peer, an abort.
   absl::Status Wait();
-  // Progress and Wait until collective `number` is done; calls `moved_something` each time that
+  // For a loop of Progress, with what it has returned: where nothing moved, yields or pauses, or
+  // Waits where looking again does not pay (allreduce/patience.h).
+  absl::Status Rest(bool moved);
+  // Progress and Rest until collective `number` is done; calls `moved_something` each time that
   // something has moved.
   absl::Status Finish(int64_t number, const std::function<void()>& moved_something = nullptr);
 
@@ -61,6 +65,7 @@ class Engine {
 
  private:
   absl::StatusOr<bool> MoveAll();
+  std::unique_ptr<Flight> FlightOf(Operation operation);
   void DropDone();
   absl::Status WaitForBytes();
   bool Awaits(int peer) const;
@@ -72,10 +77,12 @@ class Engine {
   const Options options_;
   const Clock& clock_;
   std::deque<std::unique_ptr<Flight>> flights_;  // not done, or behind one that is not
+  std::vector<std::unique_ptr<Flight>> spares_;  // done; the next ones take their storage
   int64_t first_number_ = 0;                     // of flights_.front()
   std::vector<Outgoing> outgoing_;               // by rank; the own one stays empty
   std::vector<Incoming> incoming_;
   StreamCounters counters_;
+  Patience patience_;
   // Since when nothing has moved while something is awaited; the clock is asked when it is
   // waited for, not with every byte.
   static constexpr int64_t kJustNow = -1;

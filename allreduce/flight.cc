@@ -26,7 +26,41 @@ bool Over(const FlightStep& step) {
 
 Flight::Flight(Operation operation)
     : operation_(std::move(operation)),
+      frame_(EncodeFrame(operation_.frame)),
       value_bytes_(static_cast<int64_t>(BytesOf(operation_.frame.type))) {
+  TakeSteps();
+}
+
+void Flight::Restart(Operation operation) {
+  const auto value_bytes = static_cast<int64_t>(BytesOf(operation.frame.type));
+  const bool alike = operation.schedule == operation_.schedule && value_bytes == value_bytes_;
+  operation_ = std::move(operation);
+  frame_ = EncodeFrame(operation_.frame);
+  value_bytes_ = value_bytes;
+  if (!alike) {
+    TakeSteps();
+    return;
+  }
+  const auto restart = [&](std::vector<FlightTransfer>& transfers) {
+    for (FlightTransfer& transfer : transfers) {
+      transfer.moved = 0;
+      transfer.final = 0;
+      transfer.complete = false;
+    }
+    open_transfers_ += static_cast<int64_t>(transfers.size());
+  };
+  first_open_ = 0;
+  open_transfers_ = 0;
+  for (FlightStep& step : steps_) {
+    restart(step.sends);
+    restart(step.receives);
+  }
+}
+
+void Flight::TakeSteps() {
+  steps_.clear();
+  first_open_ = 0;
+  open_transfers_ = 0;
   const auto transfers = [&](const std::vector<Transfer>& from) {
     std::vector<FlightTransfer> to;
     for (const auto& [peer, segment] : from) {
@@ -37,13 +71,19 @@ Flight::Flight(Operation operation)
     open_transfers_ += static_cast<int64_t>(to.size());
     return to;
   };
-  for (const Step& step : operation_.schedule) {
+  for (const Step& step : *operation_.schedule) {
     steps_.push_back({.sends = transfers(step.sends),
                       .receives = transfers(step.receives),
                       .action = step.action,
                       .completes = step.completes,
                       .ordered = step.ordered});
   }
+}
+
+FrameBytes Flight::FrameOf(int sender, size_t step, int64_t bytes) const {
+  FrameBytes frame = frame_;
+  SetMessage(sender, step, bytes, frame);
+  return frame;
 }
 
 int64_t Flight::Sendable(size_t step, const FlightTransfer& send) const {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "allreduce/frame.h"
@@ -18,9 +19,9 @@ namespace crossover::allreduce {
 // One collective, as its caller describes it.
 struct Operation {
   Frame frame;  // sender, step and bytes are filled for each message; the rest is every rank's
-  Schedule schedule;            // of this rank
-  std::byte* buffer = nullptr;  // the working buffer, borrowed until the operation is done
-  int contributions = 1;        // what an average divides by
+  std::shared_ptr<const Schedule> schedule;  // of this rank; collectives that are alike share it
+  std::byte* buffer = nullptr;               // the working buffer, borrowed until it is done
+  int contributions = 1;                     // what an average divides by
   bool borrow = false;  // long segments are sent by reference: then the schedule must be safe to
                         // borrow in and end with an acknowledgement (allreduce/algorithms.h)
 };
@@ -45,10 +46,15 @@ struct FlightStep {
 class Flight {
  public:
   explicit Flight(Operation operation);
+  // Begins another operation, in the storage of the last, which is done; cheap where they share
+  // their schedule.
+  void Restart(Operation operation);
 
   const Operation& operation() const { return operation_; }
   std::vector<FlightStep>& steps() { return steps_; }
   int64_t value_bytes() const { return value_bytes_; }
+  // The frame that `sender` puts before a message of `bytes` in `step`.
+  FrameBytes FrameOf(int sender, size_t step, int64_t bytes) const;
   // The first step that is not over, for who asks what this rank is doing.
   size_t first_open_step() const { return first_open_; }
 
@@ -62,7 +68,10 @@ class Flight {
   bool done() const { return open_transfers_ == 0; }
 
  private:
+  void TakeSteps();
+
   Operation operation_;
+  FrameBytes frame_;  // operation_'s
   int64_t value_bytes_;
   std::vector<FlightStep> steps_;
   size_t first_open_ = 0;

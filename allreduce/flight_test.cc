@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace crossover::allreduce {
@@ -10,7 +12,7 @@ namespace {
 Flight Fp32Flight(Schedule schedule) {
   Operation operation;
   operation.frame.type = DataType::kFloat32;
-  operation.schedule = std::move(schedule);
+  operation.schedule = std::make_shared<const Schedule>(std::move(schedule));
   return Flight(std::move(operation));
 }
 
@@ -84,6 +86,62 @@ TEST(Flight, AnOrderedStepSendsNotEvenAFrameBeforeAllHasCome) {
   EXPECT_FALSE(flight.done());
   flight.Complete(answer);
   EXPECT_TRUE(flight.done());
+}
+
+// Ends what is open, in no order.
+void CompleteAll(Flight& flight) {
+  for (FlightStep& step : flight.steps()) {
+    for (std::vector<FlightTransfer>* transfers : {&step.sends, &step.receives}) {
+      for (FlightTransfer& transfer : *transfers) {
+        transfer.moved = transfer.final = transfer.length;
+        flight.Complete(transfer);
+      }
+    }
+  }
+}
+
+TEST(Flight, RestartedIsAsNew) {
+  Operation operation;
+  operation.frame.type = DataType::kFloat32;
+  operation.frame.sequence = 1;
+  operation.schedule = std::make_shared<const Schedule>(RingOfThree());
+  Flight flight(operation);
+  // The same; values of another size; another schedule.
+  Operation longer = operation;
+  longer.frame.type = DataType::kFloat64;
+  Operation other = operation;
+  other.schedule = std::make_shared<const Schedule>(
+      Schedule{{.sends = {{1, {0, 5}}}, .receives = {{1, {0, 5}}}, .action = Action::kReduce}});
+  for (Operation& next : std::vector<Operation>{operation, longer, other, operation}) {
+    CompleteAll(flight);
+    EXPECT_TRUE(flight.done());
+    ++next.frame.sequence;
+    flight.Restart(next);
+    const Flight fresh(next);
+    EXPECT_FALSE(flight.done());
+    EXPECT_EQ(flight.first_open_step(), 0u);
+    EXPECT_EQ(flight.FrameOf(2, 1, 40), fresh.FrameOf(2, 1, 40));
+    ASSERT_EQ(flight.steps().size(), next.schedule->size());
+    for (size_t k = 0; k < flight.steps().size(); ++k) {
+      const FlightTransfer& send = flight.steps()[k].sends[0];
+      const FlightTransfer& receive = flight.steps()[k].receives[0];
+      EXPECT_EQ(send.moved, 0);
+      EXPECT_EQ(receive.final, 0);
+      EXPECT_EQ(send.length, (*next.schedule)[k].sends[0].segment.length * flight.value_bytes());
+      EXPECT_EQ(flight.Sendable(k, send), k == 0 ? send.length : -1);
+    }
+  }
+}
+
+TEST(Flight, AMessagesFrameSaysWhoseItIs) {
+  Operation operation;
+  operation.frame.sequence = 41;
+  operation.schedule = std::make_shared<const Schedule>();
+  Frame expected = operation.frame;
+  expected.sender = 3;
+  expected.step = 2;
+  expected.bytes = 64;
+  EXPECT_EQ(Flight(std::move(operation)).FrameOf(3, 2, 64), EncodeFrame(expected));
 }
 
 TEST(Flight, OfOneRankIsDoneAtOnce) { EXPECT_TRUE(Fp32Flight({}).done()); }

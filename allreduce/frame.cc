@@ -16,7 +16,7 @@
 namespace crossover::allreduce {
 namespace {
 
-constexpr uint32_t kMagic = 0x43535258;  // "XRSC"
+constexpr uint32_t kMagic = 0x46535258;  // "XRSF"
 constexpr uint16_t kVersion = 1;
 // Positions in the frame.
 enum : size_t {
@@ -68,7 +68,7 @@ std::optional<std::string> UnknownNumber(const std::byte* bytes) {
   }
   const Kind kind{static_cast<uint8_t>(number(kAtKind))};
   const Algorithm algorithm{static_cast<uint8_t>(number(kAtAlgorithm))};
-  if (std::ranges::count(AlgorithmsOf(kind), algorithm) == 0) {
+  if (!HasAlgorithm(kind, algorithm)) {
     return absl::StrCat("algorithm ", number(kAtAlgorithm), ", which ", NameOf(kind),
                         " does not have");
   }
@@ -174,6 +174,12 @@ FrameBytes EncodeFrame(const Frame& frame) {
   const std::string_view name = NameOnWire(frame.name);
   std::memcpy(bytes.data() + kAtName, name.data(), name.size());
   return bytes;
+}
+
+void SetMessage(int sender, size_t step, int64_t bytes, FrameBytes& frame) {
+  net::PutLittleEndian(static_cast<uint32_t>(sender), frame.data() + kAtSender);
+  net::PutLittleEndian(static_cast<uint32_t>(step), frame.data() + kAtStep);
+  net::PutLittleEndian(static_cast<uint64_t>(bytes), frame.data() + kAtBytes);
 }
 
 absl::StatusOr<Frame> DecodeFrame(std::span<const std::byte, kFrameBytes> bytes) {

@@ -42,6 +42,8 @@ struct Frame {
 };
 
 FrameBytes EncodeFrame(const Frame& frame);
+// Makes of one collective's frame that of one of its messages.
+void SetMessage(int sender, size_t step, int64_t bytes, FrameBytes& frame);
 // Errors: another magic or version, an unknown number, a length that no collective has.
 absl::StatusOr<Frame> DecodeFrame(std::span<const std::byte, kFrameBytes> bytes);
 

@@ -52,7 +52,7 @@ TEST(FrameTest, TheLayoutIsAsDocumented) {
   const FrameBytes bytes = EncodeFrame(Example());
   const auto at = [&](size_t i) { return std::to_integer<int>(bytes[i]); };
   EXPECT_EQ(at(0), 'X');
-  EXPECT_EQ(at(3), 'C');
+  EXPECT_EQ(at(3), 'F');
   EXPECT_EQ(at(4), 1);   // version
   EXPECT_EQ(at(6), 1);   // kind
   EXPECT_EQ(at(7), 1);   // algorithm
@@ -69,6 +69,16 @@ TEST(FrameTest, TheLayoutIsAsDocumented) {
   EXPECT_EQ(at(56), 0);   // root
   EXPECT_EQ(at(64), 'b');
   EXPECT_EQ(at(72), 0);
+}
+
+TEST(FrameTest, AMessagesFrameIsTheCollectivesWithThreeFiguresOfItsOwn) {
+  Frame frame = Example();
+  FrameBytes bytes = EncodeFrame(frame);
+  frame.sender = 7;
+  frame.step = 19;
+  frame.bytes = 1024;
+  SetMessage(7, 19, 1024, bytes);
+  EXPECT_EQ(bytes, EncodeFrame(frame));
 }
 
 TEST(FrameTest, WhatWasEncodedIsDecoded) {
@@ -142,8 +152,8 @@ TEST(FrameTest, TheLargestCollectiveTravels) {
 
 TEST(FrameTest, NonsenseIsRefusedWithWhatIsWrong) {
   EXPECT_EQ(RefusalOfByte(0, 'x'),
-            "what came is no frame of a collective: it starts with 0x43535278, expected "
-            "0x43535258");
+            "what came is no frame of a collective: it starts with 0x46535278, expected "
+            "0x46535258");
   EXPECT_NE(RefusalOfByte(4, 2).find("version 2, this program speaks 1; fix: "), std::string::npos);
   EXPECT_NE(RefusalOfByte(6, 0).find("kind 0, of which there are 1 to 5"), std::string::npos);
   EXPECT_NE(RefusalOfByte(6, 6).find("kind 6"), std::string::npos);
@@ -241,7 +251,7 @@ TEST(MismatchErrorTest, BytesThatAreNoFrameAreSaidToBe) {
   EXPECT_EQ(error.message(),
             "rank 1 is in AllReduce 41 (ring, sum of 1024 fp32 \"bucket 3\", step 2, 2048 bytes) "
             "and waits for rank 3: what came is no frame of a collective: it starts with "
-            "0x00000000, expected 0x43535258");
+            "0x00000000, expected 0x46535258");
 }
 
 }  // namespace

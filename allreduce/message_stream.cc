@@ -14,12 +14,8 @@ namespace {
 constexpr int64_t kBorrowedBytesMax = 1 << 20;
 
 // The frame that `sender` puts before this transfer.
-Frame FrameOf(const QueuedTransfer& queued, int sender) {
-  Frame frame = queued.flight->operation().frame;
-  frame.sender = static_cast<uint32_t>(sender);
-  frame.step = static_cast<uint32_t>(queued.step);
-  frame.bytes = static_cast<uint64_t>(queued.transfer->length);
-  return frame;
+FrameBytes FrameOf(const QueuedTransfer& queued, int sender) {
+  return queued.flight->FrameOf(sender, queued.step, queued.transfer->length);
 }
 
 std::byte* BufferAt(const QueuedTransfer& queued, int64_t offset) {
@@ -82,7 +78,7 @@ absl::StatusOr<bool> Outgoing::Advance(net::Endpoint& endpoint, StreamCounters& 
 }
 
 void Outgoing::Stage(const QueuedTransfer& next, int64_t sendable) {
-  const FrameBytes frame = EncodeFrame(FrameOf(next, rank_));
+  const FrameBytes frame = FrameOf(next, rank_);
   const int64_t values = std::min(sendable, kStagedBytesMax);
   staged_.resize(kFrameBytes + static_cast<size_t>(values));
   std::memcpy(staged_.data(), frame.data(), kFrameBytes);
@@ -156,14 +152,24 @@ absl::StatusOr<bool> Incoming::ReceiveStaged(net::Endpoint& endpoint) {
 
 absl::Status Incoming::CheckFrame() {
   const std::span<const std::byte, kFrameBytes> got(staged_.data(), kFrameBytes);
-  Frame expected = FrameOf(queue_.front(), peer_);
-  const FrameBytes bytes = EncodeFrame(expected);
-  if (std::memcmp(got.data(), bytes.data(), kFrameBytes) != 0) {
-    return MismatchError(rank_, peer_, got, expected);
+  const QueuedTransfer& front = queue_.front();
+  const FrameBytes expected = FrameOf(front, peer_);
+  if (std::memcmp(got.data(), expected.data(), kFrameBytes) != 0) {
+    Frame frame = front.flight->operation().frame;
+    frame.sender = static_cast<uint32_t>(peer_);
+    frame.step = static_cast<uint32_t>(front.step);
+    frame.bytes = static_cast<uint64_t>(front.transfer->length);
+    return MismatchError(rank_, peer_, got, frame);
   }
   checked_ = true;
-  last_frame_ = std::move(expected);
+  last_frame_ = expected;
   return absl::OkStatus();
+}
+
+std::optional<Frame> Incoming::last_frame() const {
+  if (!last_frame_) return std::nullopt;
+  absl::StatusOr<Frame> frame = DecodeFrame(*last_frame_);
+  return frame.ok() ? std::optional(*std::move(frame)) : std::nullopt;
 }
 
 // False while something else has still to happen to their place.
@@ -254,24 +260,24 @@ void Incoming::CombineInRankOrder(std::vector<Incoming>& all, StreamCounters& co
   const int64_t begin = front.transfer->final;
   const int64_t bytes = std::min(chunk_bytes_, front.transfer->length - begin);
   if (front.flight->Placeable(front.step, *front.transfer) < begin + bytes) return;
-  std::vector<const std::byte*> parts(all.size(), nullptr);  // by rank
+  parts_.assign(all.size(), nullptr);
   for (const FlightTransfer& receive : step.receives) {
     const Incoming& other = all[static_cast<size_t>(receive.peer)];
     if (other.queue_.empty() || other.queue_.front().transfer != &receive ||
         other.scratch_bytes_ < bytes) {
       return;
     }
-    parts[static_cast<size_t>(receive.peer)] = other.scratch_.data();
+    parts_[static_cast<size_t>(receive.peer)] = other.scratch_.data();
   }
   std::byte* ours = BufferAt(front, begin);
-  parts[static_cast<size_t>(rank_)] = ours;
-  std::erase(parts, nullptr);
+  parts_[static_cast<size_t>(rank_)] = ours;
+  std::erase(parts_, nullptr);
   const Operation& operation = front.flight->operation();
   const int64_t count = bytes / front.flight->value_bytes();
   const bool average = operation.frame.op == ReduceOp::kAverage;
-  const bool whole = step.completes && static_cast<int>(parts.size()) == operation.contributions;
+  const bool whole = step.completes && static_cast<int>(parts_.size()) == operation.contributions;
   CombineInOrder(operation.frame.type, average && !whole ? ReduceOp::kSum : operation.frame.op,
-                 ours, parts, count);
+                 ours, parts_, count);
   if (average && step.completes && !whole) {
     FinishAverage(operation.frame.type, ours, count, operation.contributions);
   }

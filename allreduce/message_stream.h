@@ -70,7 +70,7 @@ class Incoming {
   absl::StatusOr<bool> Advance(net::Endpoint& endpoint, std::vector<Incoming>& all,
                                StreamCounters& counters);
   // The last frame that came and was right.
-  const std::optional<Frame>& last_frame() const { return last_frame_; }
+  std::optional<Frame> last_frame() const;
 
  private:
   int64_t StagedBytesWanted() const;
@@ -94,7 +94,8 @@ class Incoming {
   bool placed_ = false;             // the staged values have been taken
   std::vector<std::byte> scratch_;  // values on their way into a sum, at most a chunk
   int64_t scratch_bytes_ = 0;
-  std::optional<Frame> last_frame_;
+  std::optional<FrameBytes> last_frame_;
+  std::vector<const std::byte*> parts_;  // of a sum, by rank; kept for its storage
 };
 
 }  // namespace crossover::allreduce

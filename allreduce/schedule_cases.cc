@@ -67,6 +67,11 @@ Traffic Direct(const ScheduleCase& c, int rank) {
   return {2, moved, moved};
 }
 
+Traffic Exchange(const ScheduleCase& c) {
+  const int64_t moved = (c.world_size - 1) * c.length;
+  return {1, moved, moved};
+}
+
 // Adds the two steps of folding to `core`, the traffic of a world of the largest power of two.
 Traffic Folded(const ScheduleCase& c, int rank, const Traffic& core) {
   const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(c.world_size)));
@@ -201,6 +206,8 @@ Traffic ClosedFormOf(const ScheduleCase& c, int rank) {
       return Hierarchical(c, rank);
     case Algorithm::kChain:
       return Chain(c, rank);
+    case Algorithm::kExchange:
+      return Exchange(c);
     case Algorithm::kDissemination:
       return {CeilLog2Of(c.world_size), 0, 0};
   }

@@ -223,12 +223,14 @@ int Failures(const std::vector<Schedule>& schedules, int64_t length, bool borrow
   return failures;
 }
 
-TEST(SimulatorFindsTest, RecursiveDoublingOverwritesWhatItHasLent) {
-  const std::vector<Schedule> schedules =
-      SchedulesOf({Kind::kAllReduce, Algorithm::kRecursiveDoubling, 4, 0, {}, 31});
-  EXPECT_FALSE(SafeToBorrow(Kind::kAllReduce, Algorithm::kRecursiveDoubling));
-  EXPECT_GT(Failures(schedules, 31, /*borrow=*/true, absl::StatusCode::kInternal), 25);
-  EXPECT_EQ(Failures(schedules, 31, /*borrow=*/false, absl::StatusCode::kInternal), 0);
+TEST(SimulatorFindsTest, WhatIsLentAndOverwritten) {
+  for (const Algorithm algorithm : {Algorithm::kRecursiveDoubling, Algorithm::kExchange}) {
+    const std::vector<Schedule> schedules =
+        SchedulesOf({Kind::kAllReduce, algorithm, 4, 0, {}, 31});
+    EXPECT_FALSE(SafeToBorrow(Kind::kAllReduce, algorithm));
+    EXPECT_GT(Failures(schedules, 31, /*borrow=*/true, absl::StatusCode::kInternal), 25);
+    EXPECT_EQ(Failures(schedules, 31, /*borrow=*/false, absl::StatusCode::kInternal), 0);
+  }
 }
 
 TEST(SimulatorFindsTest, RanksThatWaitForEachOther) {

@@ -22,7 +22,7 @@ absl::Status AllReduceInTwoLevels(Operation operation, const Place& place, const
   Frame frame = operation.frame;
   frame.step = 0;
   RETURN_IF_ERROR(group.ReduceToOwners(frame, owners, from, values));
-  frame.step = static_cast<uint32_t>(operation.schedule.size() - 1);
+  frame.step = static_cast<uint32_t>(operation.schedule->size() - 1);
   const int64_t number = engine.Start(std::move(operation));
   RETURN_IF_ERROR(engine.Finish(number, [&group] { group.Pulse(); }));
   return group.GatherFromOwners(frame, owners, values);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "allreduce/communicator.h"
+#include "allreduce/host_sharing.h"
 #include "allreduce/test_support.h"
 #include "core/clock.h"
 #include "core/data_type.h"
@@ -20,6 +22,7 @@
 #include "net/endpoint.h"
 #include "net/inproc_endpoint.h"
 #include "net/tcp_test_support.h"
+#include "os/shared_memory.h"
 
 namespace crossover::allreduce {
 namespace {
@@ -190,6 +193,40 @@ TEST_P(TwoLevelTest, MixesWithOthersInFlight) {
       RETURN_IF_ERROR(communicator.Finish(before + 1 + i));
       EXPECT_TRUE(communicator.IsDone(before + 1 + i));
       EXPECT_EQ(buffers[i], ReductionOf(DataType::kFloat32, ReduceOp::kSum, ranks(), kCount));
+    }
+    return absl::OkStatus();
+  }));
+}
+
+// A call that is alike one from before the memory came takes it too.
+TEST_P(TwoLevelTest, TakesMemoryThatComesLater) {
+  constexpr int64_t kCount = 300;
+  Endpoints endpoints = net::MakeInprocEndpoints(ranks(), clock_);
+  ExpectAllWell(RunRanks(endpoints, [&](net::Endpoint& endpoint) -> absl::Status {
+    const os::SharedBufferRegistry registry;
+    HostSharing sharing;
+    Communicator::Options options = TestOptions(Algorithm::kHierarchical);
+    options.host_of = GetParam().host_of;
+    Communicator communicator(endpoint, options, clock_);
+    for (const bool shares : {false, true}) {
+      if (shares) {
+        const int host = GetParam().host_of[endpoint.rank()];
+        ASSIGN_OR_RETURN(
+            sharing, ShareHost(communicator, static_cast<uint64_t>(host), {}, registry, clock_));
+        if (sharing.group != nullptr) communicator.UseSharedMemory(*sharing.group);
+      }
+      Bytes values = InputOf(DataType::kFloat32, endpoint.rank(), kCount);
+      RETURN_IF_ERROR(communicator.Run({.kind = Kind::kAllReduce,
+                                        .op = ReduceOp::kSum,
+                                        .count = kCount,
+                                        .input = values.data(),
+                                        .output = values.data(),
+                                        .name = "values",
+                                        .algorithm = {}}));
+      EXPECT_EQ(values, ReductionOf(DataType::kFloat32, ReduceOp::kSum, ranks(), kCount));
+    }
+    if (sharing.group != nullptr) {
+      EXPECT_GT(sharing.group->path_counts().small, 0);
     }
     return absl::OkStatus();
   }));

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -17,11 +17,11 @@
 #include "absl/strings/str_cat.h"
 #include "bench/comm/arguments.h"
 #include "bench/comm/cells.h"
-#include "bench/comm/fit.h"
 #include "bench/comm/hosts.h"
 #include "bench/comm/member.h"
+#include "bench/comm/record_check.h"
+#include "bench/comm/results.h"
 #include "bench/comm/rounds.h"
-#include "bench/comm/table.h"
 #include "bench/comm/targets.h"
 #include "core/status.h"
 #include "experiments/signal_waiter.h"
@@ -29,6 +29,7 @@
 #include "os/environment.h"
 #include "os/files.h"
 #include "os/termination.h"
+#include "process/member_process.h"
 
 namespace crossover::bench {
 namespace {
@@ -61,46 +62,6 @@ class ScratchFolder {
   const std::string path_;
 };
 
-// Takes every line as it comes.
-class Results {
- public:
-  explicit Results(const std::string& json) : json_(os::ResolveUserPath(json)) {}
-  absl::Status Begin() const { return json_.empty() ? absl::OkStatus() : os::WriteFile(json_, ""); }
-  void Take(const Record& record) {
-    records_.push_back(record);
-    if (!json_.empty() && status_.ok()) status_ = os::AppendLine(json_, WriteRecord(record));
-  }
-  const std::vector<Record>& records() const { return records_; }
-  const absl::Status& status() const { return status_; }
-
- private:
-  const std::string json_;
-  std::vector<Record> records_;
-  absl::Status status_;  // of the file
-};
-
-absl::Status CheckWrong(const std::vector<Record>& records) {
-  for (const Record& record : records) {
-    if (record.wrong == 0) continue;
-    return absl::DataLossError(absl::StrCat(
-        record.library, " ", record.transport, " ", record.algorithm, ", ", record.op, " of ",
-        record.bytes, " bytes: ", record.wrong, " wrong elements among ", record.ranks, " ranks"));
-  }
-  return absl::OkStatus();
-}
-
-// Tables, the fit and the check of what was measured.
-absl::Status Report(const Arguments& arguments, const Results& results) {
-  std::fputs(Tables(SeriesOf(results.records())).c_str(), stdout);
-  std::fflush(stdout);
-  RETURN_IF_ERROR(results.status());
-  if (!arguments.fit.empty()) {
-    RETURN_IF_ERROR(
-        os::WriteFile(os::ResolveUserPath(arguments.fit), WriteFits(FitCosts(results.records()))));
-  }
-  return CheckWrong(results.records());
-}
-
 absl::Status Judge(const std::vector<Target>& targets, const Results& results) {
   const std::vector<Series> all = SeriesOf(results.records());
   std::string missed;
@@ -122,13 +83,16 @@ absl::Status FromFile(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::string lines, os::ReadFile(path));
   const absl::StatusOr<std::vector<Record>> records = ReadRecords(lines);
   RETURN_IF_ERROR(Annotate(records.status(), path + ": "));
-  Results results("");
-  for (const Record& record : *records) results.Take(record);
+  if (records->empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--from=", path, ": no line of --json"));
+  }
   std::vector<Target> targets;
   if (!arguments.target.empty()) {
     ASSIGN_OR_RETURN(targets, TargetsNamed(arguments.target));
   }
-  RETURN_IF_ERROR(Report(arguments, results));
+  Results results("");
+  for (const Record& record : *records) results.Take(record);
+  RETURN_IF_ERROR(results.Report(os::ResolveUserPath(arguments.fit)));
   return Judge(targets, results);
 }
 
@@ -145,59 +109,86 @@ std::vector<TestPlan> PlansFor(const Arguments& arguments, const TestPlan& plan)
   return plans;
 }
 
-int LocalRanks(const Arguments& arguments) {
-  return arguments.local_ranks > 0 ? static_cast<int>(arguments.local_ranks) : 2;
+// What is to be measured: as the flags say, or the rows of --target.
+struct Wanted {
+  std::vector<Target> targets;
+  std::vector<TargetRun> runs;
+};
+
+absl::StatusOr<Wanted> WantedOf(const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const TestPlan plan, ReadPlan(arguments.plan));
+  Wanted wanted;
+  if (arguments.target.empty()) {
+    const int ranks = arguments.local_ranks > 0 ? static_cast<int>(arguments.local_ranks) : 2;
+    wanted.runs = {{PlansFor(arguments, plan), ranks, arguments.network, arguments.peers}};
+    return wanted;
+  }
+  ASSIGN_OR_RETURN(wanted.targets, TargetsNamed(arguments.target));
+  ASSIGN_OR_RETURN(TestPlan by_default, ReadPlan(PlanFlags()));
+  const bool has_budget = plan.budget_s != by_default.budget_s;
+  by_default.budget_s = plan.budget_s;  // goes with any row
+  const std::vector<std::string> flags = FlagsOf(plan);
+  const auto differs = std::mismatch(flags.begin(), flags.end(), FlagsOf(by_default).begin()).first;
+  if (differs != flags.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--target: its rows say what is measured and how; fix: leave out ", *differs));
+  }
+  for (const Target& target : wanted.targets) {
+    wanted.runs.insert(wanted.runs.end(), target.runs.begin(), target.runs.end());
+  }
+  for (TargetRun& run : wanted.runs) {
+    for (TestPlan& each : run.plans) {
+      if (has_budget) each.budget_s = plan.budget_s;
+    }
+  }
+  return wanted;
+}
+
+void Say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
+absl::Status RunAll(const Wanted& wanted, RoundsOptions& options, Results& results,
+                    experiments::SignalWaiter& signals, Clock& clock) {
+  options.found = [&results](const Record& record) { results.Take(record); };
+  for (const TargetRun& run : wanted.runs) {
+    options.plans = run.plans;
+    options.ranks = run.ranks;
+    options.network = run.network;
+    options.peers = run.peers;
+    RETURN_IF_ERROR(RunRounds(options, signals, clock));
+    options.first_round += options.rounds;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RunHere(const Arguments& arguments, experiments::SignalWaiter& signals, Clock& clock) {
-  ASSIGN_OR_RETURN(const TestPlan plan, ReadPlan(arguments.plan));
-  std::vector<Target> targets;
-  std::vector<TargetRun> runs = {
-      {PlansFor(arguments, plan), LocalRanks(arguments), arguments.network, arguments.peers}};
-  if (!arguments.target.empty()) {
-    ASSIGN_OR_RETURN(targets, TargetsNamed(arguments.target));
-    runs.clear();
-    for (const Target& target : targets) {
-      runs.insert(runs.end(), target.runs.begin(), target.runs.end());
-    }
-  }
-  Results results(arguments.json);
+  ASSIGN_OR_RETURN(Wanted wanted, WantedOf(arguments));
+  Results results(os::ResolveUserPath(arguments.json));
   RETURN_IF_ERROR(results.Begin());
   ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::Make());
+  const int64_t rounds_by_default = wanted.targets.empty() ? 1 : kTargetRounds;
   RoundsOptions options;
-  options.rounds = static_cast<int>(arguments.rounds > 0 ? arguments.rounds
-                                    : targets.empty()    ? 1
-                                                         : kTargetRounds);
+  options.rounds = static_cast<int>(arguments.rounds > 0 ? arguments.rounds : rounds_by_default);
   options.programs = arguments.peers_directory.empty()
                          ? scratch->path() + "/peers"
                          : os::ResolveUserPath(arguments.peers_directory);
   options.ranks_per_node = static_cast<int>(arguments.ranks_per_node);
   options.directory = scratch->path();
   options.binary = os::SiblingBinary("bench/comm_test");
-  options.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  options.say = Say;
   TestHosts hosts;
   if (!arguments.hosts.empty()) {
     ASSIGN_OR_RETURN(hosts, ConnectHosts(arguments, options.binary, options.say, clock));
     options.hosts = hosts.hosts.get();
     options.sites = hosts.hosts->sites();
-    runs.front().ranks = hosts.ranks;
+    wanted.runs.front().ranks = hosts.ranks;
   }
-  options.found = [&results](const Record& record) { results.Take(record); };
-  for (const TargetRun& run : runs) {
-    options.plans = run.plans;
-    options.ranks = run.ranks;
-    options.network = run.network;
-    options.peers = run.peers;
-    absl::Status status = RunRounds(options, signals, clock).status();
-    options.first_round += options.rounds;
-    // What came before is worth showing.
-    if (!status.ok()) {
-      if (!absl::IsCancelled(status)) Report(arguments, results).IgnoreError();
-      return status;
-    }
-  }
-  RETURN_IF_ERROR(Report(arguments, results));
-  return Judge(targets, results);
+  const absl::Status status = RunAll(wanted, options, results, signals, clock);
+  if (absl::IsCancelled(status)) return status;
+  // What came before a failure is worth showing.
+  const absl::Status reported = results.Report(os::ResolveUserPath(arguments.fit));
+  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(reported);
+  return Judge(wanted.targets, results);
 }
 
 int MainHere(const Arguments& arguments, Clock& clock) {
@@ -239,20 +230,31 @@ int MainMember(const Arguments& arguments, const Clock& clock) {
   absl::StatusOr<Member::Options> options = MemberOptions(arguments);
   if (!options.ok()) return Fail(name, options.status());
   const bool shows = options->rank == 0;
-  Results results(shows ? arguments.json : "");
-  options->found = [&results](const Record& record) { results.Take(record); };
-  absl::Status status = results.Begin();
+  const auto results = std::make_shared<Results>(shows ? os::ResolveUserPath(arguments.json) : "");
+  options->found = [results](const Record& record) { results->Take(record); };
   const auto member = std::make_shared<Member>(*options, clock);
-  termination.OnSignal([member](int signal) {
-    const bool told = member->Stop(absl::CancelledError(
-        absl::StrCat("told to stop by signal ", signal, " (", strsignal(signal), ")")));
-    if (!told) _exit(os::ExitCodeOf(signal));
-  });
-  if (status.ok()) status = member->Run();
-  if (status.ok()) status = shows ? Report(arguments, results) : CheckWrong(results.records());
-  if (status.ok()) return 0;
-  Fail(name, status);
-  return termination.signal() != 0 ? os::ExitCodeOf(termination.signal()) : 1;
+  const auto run = [&]() -> absl::Status {
+    RETURN_IF_ERROR(results->Begin());
+    RETURN_IF_ERROR(member->Run());
+    return shows ? results->Report(os::ResolveUserPath(arguments.fit))
+                 : CheckRecords(results->records());
+  };
+  const auto stop = [member](const absl::Status& why) { return member->Stop(why); };
+  return process::RunMember({[name] { return name; }, run, stop}, termination);
+}
+
+// The file's constants, as a flag's would be. Auto schedules go over TCP.
+absl::Status UseFit(Arguments& arguments) {
+  if (arguments.use_fit.empty()) return absl::OkStatus();
+  const std::string& transport = arguments.plan.transport;
+  const bool other =
+      transport == NameOf(Transport::kGrpc) || transport == NameOf(Transport::kInproc);
+  const absl::StatusOr<std::string> text = os::ReadFile(os::ResolveUserPath(arguments.use_fit));
+  RETURN_IF_ERROR(Annotate(text.status(), "--use_fit is a file: "));
+  ASSIGN_OR_RETURN(const allreduce::CostFit costs,
+                   CostsIn(*text, arguments.use_fit, other ? transport : NameOf(Transport::kTcp)));
+  arguments.plan.costs = CostsText(costs);
+  return absl::OkStatus();
 }
 
 int Main(int argc, char** argv) {
@@ -266,7 +268,8 @@ int Main(int argc, char** argv) {
     std::fputs(flags.Usage().c_str(), stdout);
     return 0;
   }
-  const absl::Status fits = CheckArguments(arguments, *parsed);
+  absl::Status fits = CheckArguments(arguments, *parsed);
+  if (fits.ok()) fits = UseFit(arguments);
   if (!fits.ok()) return Fail("comm_test", fits);
   return arguments.rank.empty() ? MainHere(arguments, clock) : MainMember(arguments, clock);
 }

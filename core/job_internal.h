@@ -55,6 +55,10 @@ absl::Status ParseText(absl::string_view text, absl::string_view file, absl::str
 absl::Status CheckLayers(const google::protobuf::RepeatedPtrField<proto::Layer>& layers,
                          absl::string_view path);
 
+// Refuses a job's constants (core/transport_costs.h): impossible ones, several of a transport, none
+// of the one that is used.
+absl::Status CheckFit(const proto::AllReduce& allreduce);
+
 // The most optimizer steps of a training.
 inline constexpr int64_t kStepsMax = 1'000'000'000;
 

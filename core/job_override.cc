@@ -51,11 +51,12 @@ void AppendFields(const Message& message, const std::string& prefix,
     if (InRepeatedGroup({&field})) continue;
     if (!IsScalar(field)) {
       AppendFields(message.GetReflection()->GetMessage(message, &field), path + ".", fields);
-    } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
-      fields.push_back({path, TypeText(field), field.default_value_string()});
+    } else if (!field.has_default_value()) {
+      fields.push_back({path, TypeText(field), "unset"});
     } else {
+      const bool text = field.cpp_type() == FieldDescriptor::CPPTYPE_STRING;
       fields.push_back(
-          {path, TypeText(field), field.has_default_value() ? ValueText(message, field) : "unset"});
+          {path, TypeText(field), text ? field.default_value_string() : ValueText(message, field)});
     }
   }
 }

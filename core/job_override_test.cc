@@ -143,6 +143,7 @@ TEST(JobFieldsTest, ListsEveryScalarWithTypeAndDefault) {
   EXPECT_EQ(find("learning_rate.warmup_steps"), "a whole number / unset");
   EXPECT_EQ(find("comparison.strategies"),
             "list of single|ps_sync|ps_ssp|ps_async|allreduce_ring|local_sgd / unset");
+  EXPECT_EQ(find("comparison.network"), "text / unset");
   EXPECT_EQ(find("optimizer"), "missing");
   for (const FieldHelp& field : fields) EXPECT_TRUE(IsJobField(field.path)) << field.path;
   EXPECT_EQ(find("comparison.tune.lr.trials"), "a whole number / 0");

@@ -26,6 +26,7 @@ constexpr int64_t kBatchMax = 1 << 30;
 constexpr int64_t kEmulatedBatchMax = 1 << 22;
 constexpr int64_t kSamplesMax = int64_t{1} << 40;
 constexpr int64_t kPieceBytesMax = 64 * kMebibyte;
+constexpr int64_t kCreditsMax = 1 << 20;
 constexpr int64_t kBucketBytesMax = kMebibyte * kMebibyte;
 
 struct Field {
@@ -217,6 +218,7 @@ absl::string_view WhyNotDeterministic(proto::Strategy::Name strategy) {
 absl::Status CheckStrategy(const proto::Job& job) {
   RETURN_IF_ERROR(Whole(job, "ps.staleness_bound", 0, kStepsMax));
   RETURN_IF_ERROR(PieceBytes(job, "ps.part_bytes", job.ps().part_bytes()));
+  RETURN_IF_ERROR(Whole(job, "ps.credits", 1, kCreditsMax));
   if (job.deterministic() && job.allreduce().has_algorithm() &&
       job.allreduce().algorithm() != proto::AllReduce::direct) {
     return Refusal("allreduce.algorithm", FoundAt(job, "allreduce.algorithm"),
@@ -224,6 +226,10 @@ absl::Status CheckStrategy(const proto::Job& job) {
                    "--allreduce.algorithm=direct, or --deterministic=false");
   }
   RETURN_IF_ERROR(PieceBytes(job, "allreduce.chunk_bytes", job.allreduce().chunk_bytes()));
+  if (!job.allreduce().fit().empty()) {
+    RETURN_IF_ERROR(Text(job, "allreduce.fit", job.allreduce().fit(), kPathBytesMax));
+  }
+  RETURN_IF_ERROR(CheckFit(job.allreduce()));
   RETURN_IF_ERROR(Whole(job, "local_sgd.local_steps", 1, kStepsMax));
   RETURN_IF_ERROR(Whole(job, "local_sgd.first_phase_steps", 0, kStepsMax));
   RETURN_IF_ERROR(Real(job, "local_sgd.first_phase_fraction", kFraction));

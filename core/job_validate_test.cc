@@ -77,6 +77,7 @@ TEST(ValidateJobTest, BoundsOfSingleFields) {
        {"0", "-4", "2", "65537", "67108868"},
        {"4", "67108864"},
        "a multiple of 4"},
+      {"ps.credits", {"0", "-1", "1048577"}, {"1", "1048576"}, "1 to 1048576"},
       {"allreduce.chunk_bytes",
        {"0", "-4", "65538", "67108868"},
        {"4", "67108864"},

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "core/check.h"
+#include "core/combine.h"
+#include "core/data_type.h"
 #include "core/fnv1a.h"
 
 namespace crossover {
@@ -35,24 +36,18 @@ double Square(double value) { return value * value; }
 
 void AddInto(std::span<float> into, std::span<const float> from) {
   CROSSOVER_CHECK(into.size() == from.size(), "buffers that are added have one length");
-  for (size_t i = 0; i < into.size(); ++i) into[i] += from[i];
+  AddBytesInto(into, std::as_bytes(from));
 }
 
 void AddBytesInto(std::span<float> into, std::span<const std::byte> from) {
   CROSSOVER_CHECK(from.size() == into.size() * sizeof(float), "four bytes for each value");
-  const std::byte* bytes = from.data();
-  for (size_t i = 0; i < into.size(); ++i) {
-    // Compiles to an unaligned load, several values at once.
-    float value;
-    std::memcpy(&value, bytes + i * sizeof(float), sizeof(float));
-    into[i] += value;
-  }
+  Combine(DataType::kFloat32, ReduceOp::kSum, std::as_writable_bytes(into).data(), from.data(),
+          static_cast<int64_t>(into.size()));
 }
 
 void DivideBy(std::span<float> values, int divisor) {
-  CROSSOVER_CHECK(divisor > 0, "a mean is of at least one contribution");
-  const auto by = static_cast<float>(divisor);
-  for (float& value : values) value /= by;
+  FinishAverage(DataType::kFloat32, std::as_writable_bytes(values).data(),
+                static_cast<int64_t>(values.size()), divisor);
 }
 
 double SumOfSquares(std::span<const float> values) {

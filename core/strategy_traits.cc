@@ -1,6 +1,7 @@
 #include "core/strategy_traits.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/averaging.h"
 #include "core/check.h"
@@ -31,11 +32,30 @@ StrategyTraits TraitsOf(const proto::Job& job) {
   return {};
 }
 
+double AllReduceBytes(proto::AllReduce::Algorithm algorithm, int ranks, double bytes) {
+  const double n = ranks;
+  if (algorithm == proto::AllReduce::exchange) return (n - 1) * bytes;
+  if (algorithm == proto::AllReduce::recursive_doubling) {
+    const auto size = static_cast<unsigned>(ranks);
+    const double largest_power = std::bit_floor(size);
+    const double steps = std::bit_width(size) - 1;
+    return (largest_power * steps + 2 * (n - largest_power)) / n * bytes;
+  }
+  return 2 * (n - 1) / n * bytes;
+}
+
+double AllReduceBytesBetweenHosts(int hosts, int ranks, double bytes) {
+  return 2. * (hosts - 1) / ranks * bytes;
+}
+
 double BytesPerSynchronisation(const proto::Job& job, double model_bytes) {
   const StrategyTraits traits = TraitsOf(job);
-  const double n = job.workers();
   if (traits.servers) return model_bytes;
-  return traits.collective ? 2 * (n - 1) / n * model_bytes : 0;
+  if (!traits.collective) return 0;
+  // Whatever the job says, that is how deterministic mode sums.
+  const auto algorithm =
+      job.deterministic() ? proto::AllReduce::direct : job.allreduce().algorithm();
+  return AllReduceBytes(algorithm, job.workers(), model_bytes);
 }
 
 int64_t Synchronisations(const proto::Job& job, int64_t total_steps) {

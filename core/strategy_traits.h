@@ -21,8 +21,18 @@ struct StrategyTraits {
 };
 StrategyTraits TraitsOf(const proto::Job& job);
 
-// Payload of one worker and synchronisation, each way, by the formula: with M =
-// model_bytes, servers M; a collective 2 (N-1)/N M; nothing for one process.
+// Payload of a mean rank, each way, in an AllReduce of M = `bytes` among N ranks: 2 (N-1)/N M,
+// which is the least that there can be and what all algorithms move whose ranks pass on sums and
+// results; recursive doubling (P p + 2 (N-P))/N M, with P = 2^p the largest power of two within N;
+// the exchange (N-1) M. However the buffer is cut, and whoever shares a host. docs/ALGORITHMS.md
+// has the busiest rank's. `automatic` counts as an algorithm of the least.
+double AllReduceBytes(proto::AllReduce::Algorithm algorithm, int ranks, double bytes);
+// The same of `hierarchical` whose ranks share memory within their hosts, which is not counted:
+// 2(H-1)/N M, of the ring between H hosts alone.
+double AllReduceBytesBetweenHosts(int hosts, int ranks, double bytes);
+
+// Payload of a mean worker and synchronisation, each way, by the formula: with M = model_bytes,
+// servers M; a collective AllReduceBytes of the job's algorithm; nothing for one process.
 double BytesPerSynchronisation(const proto::Job& job, double model_bytes);
 
 // Synchronisations in `total_steps` steps, without the one that a strategy of local

@@ -38,6 +38,24 @@ TEST(StrategyTraits, BytesAreTheFormulas) {
   EXPECT_EQ(BytesPerSynchronisation(JobOf(proto::Strategy::local_sgd), 4000), 6000);
 }
 
+TEST(StrategyTraits, BytesAreThoseOfTheAlgorithm) {
+  proto::Job job = JobOf(proto::Strategy::allreduce_ring);
+  const auto bytes = [&job](proto::AllReduce::Algorithm algorithm, int workers) {
+    job.mutable_allreduce()->set_algorithm(algorithm);
+    job.set_workers(workers);
+    return BytesPerSynchronisation(job, 4000);
+  };
+  EXPECT_EQ(bytes(proto::AllReduce::tree, 4), 6000);
+  EXPECT_EQ(bytes(proto::AllReduce::recursive_doubling, 4), 2 * 4000);
+  // Four ranks swap everything twice, and the fifth rank gives and gets everything.
+  EXPECT_EQ(bytes(proto::AllReduce::recursive_doubling, 5), (4 * 2 + 2) / 5. * 4000);
+  EXPECT_EQ(bytes(proto::AllReduce::exchange, 4), 3 * 4000);
+  EXPECT_EQ(bytes(proto::AllReduce::exchange, 1), 0);
+  EXPECT_EQ(bytes(proto::AllReduce::recursive_doubling, 1), 0);
+  job.set_deterministic(true);
+  EXPECT_EQ(bytes(proto::AllReduce::exchange, 4), 6000);
+}
+
 TEST(StrategyTraits, CountsSynchronisations) {
   EXPECT_EQ(Synchronisations(JobOf(proto::Strategy::single), 50), 0);
   EXPECT_EQ(Synchronisations(JobOf(proto::Strategy::ps_ssp), 50), 50);

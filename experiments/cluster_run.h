@@ -1,6 +1,5 @@
-// One run of a job: starts its servers and workers, watches over
-// them, and collects what they measured. Whatever the end, everything it started
-// has ended when it returns.
+// One run of a job: starts its servers and workers, watches over them, and collects what they
+// measured. Whatever the end, everything it started has ended when it returns.
 #ifndef CROSSOVER_EXPERIMENTS_CLUSTER_RUN_H_
 #define CROSSOVER_EXPERIMENTS_CLUSTER_RUN_H_
 

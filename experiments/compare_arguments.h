@@ -1,4 +1,5 @@
-// The compare binary's command line.
+// The compare binary's command line. Pure: what files and folders hold is looked at by whoever
+// uses them.
 #ifndef CROSSOVER_EXPERIMENTS_COMPARE_ARGUMENTS_H_
 #define CROSSOVER_EXPERIMENTS_COMPARE_ARGUMENTS_H_
 
@@ -38,6 +39,7 @@ struct CommandLine {
   std::vector<std::string> words;  // as they were given, without the program
 };
 
+// Errors name the flag, what was found and what is allowed (core/flag_parser.h).
 absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& words);
 // What --help prints.
 std::string CompareUsage();

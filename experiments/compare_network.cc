@@ -52,7 +52,17 @@ absl::StatusOr<std::unique_ptr<LabSession>> SetUpNetwork(const Arguments& argume
                                                          ProgressPrinter& progress,
                                                          ComparisonOptions& options) {
   if (options.hosts != nullptr) return nullptr;  // they have a network of their own
-  // An interface of this machine is no place in a lab.
+  const proto::Comparison& comparison = options.runs.front().job.comparison();
+  if (!arguments.interface.empty() && comparison.has_network()) {
+    const absl::StatusOr<lab::NetworkSpec> spec = lab::ParseNetworkSpec(comparison.network());
+    if (spec.ok() && spec->shaped()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--interface=", arguments.interface, " with comparison.network ", comparison.network(),
+          ": an interface of this machine is no place in a lab; fix: leave out one "
+          "of the two"));
+    }
+  }
+  // Nor is there a lab by default where one is named.
   const bool may_make_lab = geteuid() == 0 && arguments.interface.empty();
   ASSIGN_OR_RETURN(const NetworkChoice choice,
                    ChooseNetwork(options.runs.front().job, may_make_lab));

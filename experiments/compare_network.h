@@ -18,8 +18,7 @@ namespace crossover::experiments {
 // which it became. A lab lives as long as what is returned (null without one) and is
 // probed already; the default one gives way to slower ones, and to loopback, where this
 // machine cannot make it; one that was asked for, or that an emulated job would run on, is an
-// error then. Blocks for some seconds;
-// CANCELLED after a signal.
+// error then. Blocks for some seconds; CANCELLED after a signal.
 absl::StatusOr<std::unique_ptr<LabSession>> SetUpNetwork(const Arguments& arguments,
                                                          SignalWaiter& signals,
                                                          ProgressPrinter& progress,

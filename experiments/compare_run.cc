@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "core/clock.h"
 #include "core/job.h"
 #include "core/status.h"
@@ -25,6 +26,7 @@
 #include "experiments/report_text.h"
 #include "experiments/resume.h"
 #include "experiments/resume_folder.h"
+#include "experiments/run_plan.h"
 #include "experiments/tuning.h"
 #include "os/environment.h"
 #include "os/files.h"
@@ -45,7 +47,8 @@ absl::Status CheckExecutable(const std::string& path, const std::string& flag) {
 absl::StatusOr<std::string> PrepareOut(const std::string& out, const std::string& job_name) {
   std::string directory = os::ResolveUserPath(out);
   if (out.empty()) {
-    directory = os::ResolveUserPath(absl::StrCat("results/", os::FolderTime(), "-", job_name));
+    const std::string name = absl::StrReplaceAll(job_name, {{"/", "-"}});  // a folder, not a path
+    directory = os::ResolveUserPath(absl::StrCat("results/", os::FolderTime(), "-", name));
   }
   RETURN_IF_ERROR(os::MakeDirectory(directory));
   std::error_code error;
@@ -153,6 +156,14 @@ absl::Status CheckWords(const std::vector<std::string>& given,
   return absl::OkStatus();
 }
 
+// Paths are relative to where the comparison began, not to where it is resumed.
+void ResolvePaths(const std::string& working_directory, Arguments& arguments) {
+  const std::filesystem::path base = working_directory;
+  for (std::string* path : {&arguments.hosts, &arguments.worker_binary, &arguments.server_binary}) {
+    if (!path->empty()) *path = (base / *path).string();
+  }
+}
+
 absl::StatusOr<Undertaking> TakeUp(const CommandLine& given) {
   Undertaking undertaking;
   ASSIGN_OR_RETURN(const std::string directory, FolderToResume(given.arguments));
@@ -167,6 +178,7 @@ absl::StatusOr<Undertaking> TakeUp(const CommandLine& given) {
   }
   ASSIGN_OR_RETURN(const CommandLine began, ParseCommandLine(record.arguments));
   undertaking.arguments = began.arguments;
+  ResolvePaths(record.working_directory, undertaking.arguments);
   undertaking.arguments.out = std::filesystem::absolute(directory).string();
   undertaking.arguments.dry_run = given.arguments.dry_run;
   undertaking.arguments.keep_going |= given.arguments.keep_going;

@@ -1,7 +1,9 @@
 #include "experiments/cost_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "experiments/format.h"
@@ -30,11 +32,57 @@ double ServerRate(const LinkSpeed& link) {
   return Slower(link.server_send_bytes_per_s, link.server_receive_bytes_per_s);
 }
 
-double CollectiveTime(const CostInputs& inputs, double bytes) {
-  const double n = inputs.workers;
-  const double messages = inputs.exchange == Exchange::kRing ? 2 * (n - 1) : 2;
-  return messages * inputs.link.latency_s + 2 * (n - 1) / n * bytes / WorkerRate(inputs.link) +
-         (n - 1) / n * bytes * inputs.reduce_s_per_byte;
+// A collective's messages one after the other, and how many times a bucket's bytes the busiest
+// worker sends and combines.
+struct CollectiveForm {
+  double messages = 0;
+  double bytes = 0;
+  double combined = 0;
+  const char* name = "";
+  const char* text = "";
+};
+
+CollectiveForm FormOf(Exchange exchange, int workers) {
+  const auto size = static_cast<unsigned>(workers);
+  const double n = workers;
+  const double p = std::bit_width(size) - 1;
+  const double power = std::bit_floor(size);
+  const double extra = n > power ? 1 : 0;
+  const double d = std::bit_width(size - 1);
+  switch (exchange) {
+    case Exchange::kRing:
+      return {2 * (n - 1), 2 * (n - 1) / n, (n - 1) / n, "ring",
+              "2(N-1) alpha + 2(N-1)/N m/B + (N-1)/N m gamma"};
+    case Exchange::kDirect:
+      return {2, 2 * (n - 1) / n, (n - 1) / n, "direct",
+              "2 alpha + 2(N-1)/N m/B + (N-1)/N m gamma"};
+    case Exchange::kHalvingDoubling:
+      return {2 * p + 2 * extra, 2 * (power - 1) / power + extra, (power - 1) / power + extra,
+              "halving_doubling",
+              "2p alpha + 2(P-1)/P m/B + (P-1)/P m gamma, P = 2^p <= N, 2 alpha + m/B + m gamma "
+              "more where N > P"};
+    case Exchange::kRecursiveDoubling:
+      return {p + 2 * extra, p + extra, p + extra, "recursive_doubling",
+              "p (alpha + m/B + m gamma), P = 2^p <= N, 2 alpha + m/B + m gamma more where N > P"};
+    case Exchange::kTree:
+      return {2 * d, d, d, "tree", "2d alpha + d m/B + d m gamma, d = ceil(log2 N)"};
+    case Exchange::kOneStep:
+      return {1, n - 1, n - 1, "exchange", "alpha + (N-1) m/B + (N-1) m gamma"};
+    case Exchange::kNone:
+    case Exchange::kServers:
+      break;
+  }
+  return {};
+}
+
+Exchange ExchangeOf(const CostInputs& inputs, const BucketCost& bucket) {
+  return bucket.exchange != Exchange::kNone ? bucket.exchange : inputs.exchange;
+}
+
+double CollectiveTime(const CostInputs& inputs, Exchange exchange, double bytes) {
+  const CollectiveForm form = FormOf(exchange, inputs.workers);
+  return form.messages * inputs.link.latency_s + form.bytes * bytes / WorkerRate(inputs.link) +
+         form.combined * bytes * inputs.reduce_s_per_byte;
 }
 
 // Of the node that sends most. A server's own worker reaches it without the network.
@@ -64,6 +112,13 @@ double LastPartTime(const CostInputs& inputs, int contributors) {
   return 2 * inputs.link.latency_s + contributors * std::min(inputs.part_bytes, share) / rate;
 }
 
+double BucketTime(const CostInputs& inputs, const BucketCost& bucket, int contributors) {
+  const Exchange exchange = ExchangeOf(inputs, bucket);
+  if (exchange == Exchange::kNone) return 0;
+  if (exchange != Exchange::kServers) return CollectiveTime(inputs, exchange, bucket.bytes);
+  return (inputs.pipelined ? 1 : 2) * PhaseTime(inputs, bucket.bytes, contributors);
+}
+
 // When the last bucket has been exchanged, since the start of compute.
 double LastEnd(const CostInputs& inputs, double slowdown, int contributors) {
   double end_s = 0;
@@ -71,63 +126,75 @@ double LastEnd(const CostInputs& inputs, double slowdown, int contributors) {
     const double in_turn_s = slowdown * bucket.ready_s;
     const bool at_end = slowdown > 1 && !inputs.slowest_in_turn;
     const double ready_s = at_end ? slowdown * inputs.compute_s : in_turn_s;
-    end_s = std::max(end_s, ready_s) + ExchangeTime(inputs, bucket.bytes, contributors);
+    end_s = std::max(end_s, ready_s) + BucketTime(inputs, bucket, contributors);
   }
   return end_s + LastPartTime(inputs, contributors);
 }
 
 double Latency(const CostInputs& inputs) {
-  const double buckets = static_cast<double>(inputs.buckets.size());
-  switch (inputs.exchange) {
-    case Exchange::kNone:
-      return 0;
-    case Exchange::kRing:
-      return 2 * (inputs.workers - 1) * inputs.link.latency_s * buckets;
-    case Exchange::kDirect:
-      return 2 * inputs.link.latency_s * buckets;
-    case Exchange::kServers:
-      return 2 * inputs.link.latency_s;
+  if (inputs.exchange == Exchange::kServers) return 2 * inputs.link.latency_s;
+  double messages = 0;
+  for (const BucketCost& bucket : inputs.buckets) {
+    messages += FormOf(ExchangeOf(inputs, bucket), inputs.workers).messages;
   }
-  return 0;
+  return messages * inputs.link.latency_s;
 }
 
 double ExchangeOfAll(const CostInputs& inputs) {
   double total_s = LastPartTime(inputs, inputs.workers);
   for (const BucketCost& bucket : inputs.buckets) {
-    total_s += ExchangeTime(inputs, bucket.bytes, inputs.workers);
+    total_s += BucketTime(inputs, bucket, inputs.workers);
   }
   return total_s;
 }
 
-std::string DescribeExchange(const CostInputs& inputs) {
-  const std::string counts = absl::StrCat(
-      "; N = ", inputs.workers,
-      inputs.exchange == Exchange::kServers ? absl::StrCat(", S = ", inputs.servers) : "");
-  const std::string alpha = absl::StrCat(", alpha ", Ms(inputs.link.latency_s));
-  const std::string worker_rate = Rate(WorkerRate(inputs.link));
+// The formulas of all algorithms that buckets go by.
+std::string DescribeCollective(const CostInputs& inputs) {
+  std::vector<Exchange> seen;
+  for (const BucketCost& bucket : inputs.buckets) {
+    const Exchange exchange = ExchangeOf(inputs, bucket);
+    if (std::find(seen.begin(), seen.end(), exchange) == seen.end()) seen.push_back(exchange);
+  }
   std::string text;
-  switch (inputs.exchange) {
-    case Exchange::kNone:
-      return "nothing is exchanged";
-    case Exchange::kRing:
-    case Exchange::kDirect:
-      text =
-          absl::StrCat("T = ", inputs.exchange == Exchange::kRing ? "2(N-1) alpha" : "2 alpha",
-                       " + 2(N-1)/N m/B", inputs.reduce_s_per_byte > 0 ? " + (N-1)/N m gamma" : "",
-                       counts, ", B ", worker_rate, alpha);
-      break;
-    case Exchange::kServers:
-      text = inputs.colocated
-                 ? absl::StrCat("T = m((1-k/S) + k(N-1)/S)/B on the most loaded node", counts,
-                                ", k = ", (inputs.servers + inputs.workers - 1) / inputs.workers,
-                                ", B ", worker_rate)
-                 : absl::StrCat("T = max(m/Bw, N m/(S Bs), N m/(S r))", counts, ", Bw ",
-                                worker_rate, ", Bs ", Rate(ServerRate(inputs.link)));
-      if (std::isfinite(inputs.apply_bytes_per_s)) {
-        absl::StrAppend(&text, ", r ", Rate(inputs.apply_bytes_per_s));
-      }
-      absl::StrAppend(&text, alpha, inputs.pipelined ? "" : ", the pull after the push");
-      break;
+  for (const Exchange exchange : seen) {
+    const CollectiveForm form = FormOf(exchange, inputs.workers);
+    absl::StrAppend(&text, text.empty() ? "T = " : "; T = ", form.text,
+                    seen.size() > 1 ? absl::StrCat(" of buckets by ", form.name) : "");
+  }
+  return text;
+}
+
+std::string DescribeServers(const CostInputs& inputs) {
+  return inputs.colocated ? "T = m((1-k/S) + k(N-1)/S)/B on the most loaded node"
+                          : "T = max(m/Bw, N m/(S Bs), N m/(S r))";
+}
+
+std::string DescribeExchange(const CostInputs& inputs) {
+  if (inputs.exchange == Exchange::kNone) return "nothing is exchanged";
+  const bool servers = inputs.exchange == Exchange::kServers;
+  const std::string worker_rate = Rate(WorkerRate(inputs.link));
+  std::string text = absl::StrCat(servers ? DescribeServers(inputs) : DescribeCollective(inputs),
+                                  "; N = ", inputs.workers);
+  if (servers) absl::StrAppend(&text, ", S = ", inputs.servers);
+  if (servers && inputs.colocated) {
+    absl::StrAppend(&text, ", k = ", (inputs.servers + inputs.workers - 1) / inputs.workers);
+  }
+  if (servers && !inputs.colocated) {
+    absl::StrAppend(&text, ", Bw ", worker_rate, ", Bs ", Rate(ServerRate(inputs.link)));
+  } else {
+    absl::StrAppend(&text, ", B ", worker_rate);
+  }
+  if (servers && std::isfinite(inputs.apply_bytes_per_s)) {
+    absl::StrAppend(&text, ", r ", Rate(inputs.apply_bytes_per_s));
+  }
+  absl::StrAppend(&text, ", alpha ", Ms(inputs.link.latency_s));
+  if (servers && !inputs.pipelined) absl::StrAppend(&text, ", the pull after the push");
+  if (!servers) {
+    absl::StrAppend(
+        &text,
+        inputs.reduce_s_per_byte > 0
+            ? absl::StrCat(", gamma ", FormatNumber(inputs.reduce_s_per_byte * 1e9), " ns a byte")
+            : ", gamma 0");
   }
   const double buckets = static_cast<double>(inputs.buckets.size());
   absl::StrAppend(&text, "; M = ", FormatBytes(AllBytes(inputs)), " in ", FormatCount(buckets),
@@ -186,9 +253,7 @@ StepTime StaleStep(const CostInputs& inputs) {
 }  // namespace
 
 double ExchangeTime(const CostInputs& inputs, double bytes, int contributors) {
-  if (inputs.exchange == Exchange::kNone) return 0;
-  if (inputs.exchange != Exchange::kServers) return CollectiveTime(inputs, bytes);
-  return (inputs.pipelined ? 1 : 2) * PhaseTime(inputs, bytes, contributors);
+  return BucketTime(inputs, {bytes, 0}, contributors);
 }
 
 Cost CostOfStep(const CostInputs& inputs) {

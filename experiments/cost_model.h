@@ -8,6 +8,11 @@
 //
 //   ring       T(m) = 2(N-1) alpha + 2(N-1)/N m/B + (N-1)/N m gamma      (Patarasuk, Yuan 2009)
 //   direct     T(m) = 2 alpha + 2(N-1)/N m/B + (N-1)/N m gamma
+//   halving    T(m) = 2p alpha + 2(P-1)/P m/B + (P-1)/P m gamma          (Rabenseifner 2004)
+//   doubling   T(m) = p (alpha + m/B + m gamma)                          (Thakur et al. 2005)
+//              P = 2^p <= N; both 2 alpha + m/B + m gamma more where N > P
+//   tree       T(m) = 2d alpha + d m/B + d m gamma, d = ceil(log2 N)
+//   exchange   T(m) = alpha + (N-1) m/B + (N-1) m gamma
 //   servers    T(m) = max(m/Bw, N m/(S Bs), N m/(S r)), push and pull in flight together
 //              (twice that where the pull only starts after the push); once a step also
 //              2 alpha + N p/Bs, the way of the last part through a server
@@ -34,7 +39,16 @@
 
 namespace crossover::experiments {
 
-enum class Exchange { kNone, kRing, kDirect, kServers };
+enum class Exchange {
+  kNone,
+  kRing,
+  kDirect,
+  kHalvingDoubling,
+  kRecursiveDoubling,
+  kTree,
+  kOneStep,  // everyone sends everything to everyone
+  kServers,
+};
 
 enum class Pace {
   kSynchronous,   // all wait for all in every step
@@ -47,6 +61,8 @@ struct BucketCost {
   double bytes = 0;
   // From the start of compute until its gradients are final.
   double ready_s = 0;
+  // Of a collective whose buckets differ; kNone: as CostInputs has it.
+  Exchange exchange = Exchange::kNone;
 };
 
 // Bytes per second of one network card and direction: the slowest of its role.

@@ -62,6 +62,43 @@ TEST(CostModelTest, DirectHasTheRingsBytesAndTwoLatencies) {
   EXPECT_NEAR(ExchangeTime(inputs, kM, 4), .122, 1e-12);
 }
 
+TEST(CostModelTest, EachAlgorithmHasItsClosedForm) {
+  struct Case {
+    Exchange exchange;
+    int workers;
+    double messages, bytes, combined;  // of M
+  };
+  const Case cases[] = {
+      {Exchange::kHalvingDoubling, 8, 6, 2 * 7 / 8., 7 / 8.},
+      {Exchange::kHalvingDoubling, 6, 4 + 2, 2 * 3 / 4. + 1, 3 / 4. + 1},
+      {Exchange::kRecursiveDoubling, 8, 3, 3, 3},
+      {Exchange::kRecursiveDoubling, 6, 2 + 2, 2 + 1, 2 + 1},
+      {Exchange::kTree, 6, 6, 3, 3},
+      {Exchange::kOneStep, 6, 1, 5, 5},
+      {Exchange::kHalvingDoubling, 1, 0, 0, 0},
+      {Exchange::kTree, 1, 0, 0, 0},
+  };
+  for (const Case& c : cases) {
+    CostInputs inputs = OneBucket(c.exchange, c.workers);
+    inputs.link.latency_s = kAlpha;
+    inputs.reduce_s_per_byte = 1e-10;
+    const double t = c.messages * kAlpha + c.bytes * kM / kB + c.combined * kM * 1e-10;
+    EXPECT_NEAR(ExchangeTime(inputs, kM, c.workers), t, 1e-12) << c.workers;
+    EXPECT_NEAR(CostOfStep(inputs).latency_ms, c.messages * kAlpha * 1e3, 1e-9) << c.workers;
+  }
+}
+
+TEST(CostModelTest, BucketsGoByAlgorithmsOfTheirOwn) {
+  CostInputs inputs = OneBucket(Exchange::kRing, 4);
+  inputs.link.latency_s = kAlpha;
+  inputs.buckets = {{kM, 0}, {kM / 1000, kZ, Exchange::kRecursiveDoubling}};
+  const Cost cost = CostOfStep(inputs);
+  // 6 messages and 1.5 M/B; 2 messages and 2 M/1000 B.
+  EXPECT_NEAR(cost.exchange_ms, 6 + 120 + 2 + .16, 1e-9);
+  EXPECT_NEAR(cost.latency_ms, 8, 1e-9);
+  EXPECT_NE(cost.formula.find("of buckets by ring; T = p (alpha"), std::string::npos);
+}
+
 TEST(CostModelTest, OneWorkerExchangesNothingInARing) {
   const Cost cost = CostOfStep(OneBucket(Exchange::kRing, 1));
   EXPECT_NEAR(cost.step_ms, 100, 1e-9);

@@ -29,6 +29,9 @@ TEST(SizeOfRun, BytesAreTheFormulas) {
   EXPECT_EQ(SizeOfRun(JobOf(proto::Strategy::ps_sync), Size()).bytes_per_synchronisation, 4000);
   EXPECT_EQ(SizeOfRun(JobOf(proto::Strategy::allreduce_ring), Size()).bytes_per_synchronisation,
             2 * 3 / 4.0 * 4000);
+  proto::Job doubling = JobOf(proto::Strategy::allreduce_ring);
+  doubling.mutable_allreduce()->set_algorithm(proto::AllReduce::recursive_doubling);
+  EXPECT_EQ(SizeOfRun(doubling, Size()).bytes_per_synchronisation, 2 * 4000);
 }
 
 TEST(SizeOfRun, CountsProcesses) {

@@ -114,7 +114,7 @@ std::string CurvesSection(const Study& study) {
   std::string legend;
   for (const StrategySummary* strategy : strategies) {
     absl::StrAppend(&legend, "<li", Attribute("data-curve", strategy->strategy), ">",
-                    StrategyName(strategy->strategy), "<output></output></li>");
+                    StrategyNameHtml(strategy->strategy), "<output></output></li>");
   }
   return absl::StrCat(
       "<p class=\"note\">", Term("loss_curve"), " and ", Term("accuracy_curve", "test accuracy"),

@@ -104,16 +104,8 @@ std::string StrategyMark(const std::string& strategy) {
       LookOf(strategy).marker, "\"/></svg>");
 }
 
-std::string StrategyName(const std::string& strategy) {
+std::string StrategyNameHtml(const std::string& strategy) {
   return absl::StrCat(StrategyMark(strategy), "<span>", EscapeHtml(strategy), "</span>");
-}
-
-std::vector<const StrategySummary*> Succeeded(const Study& study) {
-  std::vector<const StrategySummary*> strategies;
-  for (const StrategySummary& strategy : study.strategies) {
-    if (!strategy.runs.empty()) strategies.push_back(&strategy);
-  }
-  return strategies;
 }
 
 std::string FigureAttributes(const StrategySummary& strategy, const Metric& metric) {
@@ -170,7 +162,7 @@ std::string TextCell(const std::string& text) {
 }
 
 std::string StrategyCell(const std::string& strategy) {
-  return absl::StrCat("<th scope=\"row\">", StrategyName(strategy), "</th>");
+  return absl::StrCat("<th scope=\"row\">", StrategyNameHtml(strategy), "</th>");
 }
 
 std::string FigureCell(const StrategySummary& strategy, const Metric& metric) {

@@ -32,12 +32,9 @@ std::string Term(const std::string& key, const std::string& text);
 std::string GlossaryHtml();
 
 // The strategy's name behind its colour, dash and marker.
-std::string StrategyName(const std::string& strategy);
+std::string StrategyNameHtml(const std::string& strategy);
 // The marker on a piece of its line.
 std::string StrategyMark(const std::string& strategy);
-
-// The strategies with at least one run that succeeded.
-std::vector<const StrategySummary*> Succeeded(const Study& study);
 
 // The attributes of a figure over repetitions, and as title the value of each repetition and
 // the definition. "" if no repetition has the figure.

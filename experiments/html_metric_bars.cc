@@ -53,7 +53,7 @@ std::string MetricBars(const Study& study, const Metric& metric, const std::stri
   for (const StrategySummary& strategy : study.strategies) {
     const auto summary = Summarize(strategy, metric.figure);
     if (!summary.has_value()) {
-      absl::StrAppend(&rows, BarRow(StrategyName(strategy.strategy), "",
+      absl::StrAppend(&rows, BarRow(StrategyNameHtml(strategy.strategy), "",
                                     strategy.runs.empty() ? "failed" : "none"));
       continue;
     }
@@ -64,7 +64,7 @@ std::string MetricBars(const Study& study, const Metric& metric, const std::stri
     if (spread != std::string::npos) {
       absl::StrAppend(&value, " <small>", EscapeHtml(text.substr(spread + 1)), "</small>");
     }
-    absl::StrAppend(&rows, BarRow(StrategyName(strategy.strategy),
+    absl::StrAppend(&rows, BarRow(StrategyNameHtml(strategy.strategy),
                                   Bar(strategy, metric, *summary, axis), value + "</span>"));
   }
   return BarChart(axis, unit, rows);

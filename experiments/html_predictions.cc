@@ -47,7 +47,7 @@ std::string PredictionSection(const Study& study) {
          FigureCell(strategy, MetricOf("communication_share")),
          PredictedCell(row, "predicted_share", row.predicted_share), ReasonCell(row)});
     if (!row.predicted_step_ms.has_value()) continue;
-    absl::StrAppend(&formulas, "<p>", StrategyName(row.strategy), ": ", EscapeHtml(row.formula),
+    absl::StrAppend(&formulas, "<p>", StrategyNameHtml(row.strategy), ": ", EscapeHtml(row.formula),
                     "</p>\n");
   }
   if (formulas.empty()) return "";

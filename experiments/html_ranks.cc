@@ -84,7 +84,7 @@ std::string RankChart(const RunResult& run, const Axis& axis) {
                                            worker.samples_per_second),
                             ">", FormatNumber(worker.samples_per_second), " samples/s</span>")));
   }
-  return absl::StrCat("<figure><h4>", StrategyName(run.strategy), "</h4><figcaption>",
+  return absl::StrCat("<figure><h4>", StrategyNameHtml(run.strategy), "</h4><figcaption>",
                       StragglerSentence(run), "</figcaption>\n", BarChart(axis, "ms", rows),
                       "</figure>\n");
 }

@@ -43,7 +43,7 @@ std::string Histogram(const RunResult& run) {
                                    RunAttributes(run, "staleness.histogram", part), ">", text,
                                    "</span>")));
   }
-  return absl::StrCat("<figure class=\"histogram\"><h4>", StrategyName(run.strategy), "</h4>\n",
+  return absl::StrCat("<figure class=\"histogram\"><h4>", StrategyNameHtml(run.strategy), "</h4>\n",
                       BarChart(axis, "% of pushes", rows), "</figure>\n");
 }
 

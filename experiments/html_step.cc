@@ -69,7 +69,7 @@ std::string BreakdownChart(const std::vector<const StrategySummary*>& strategies
     const RunResult& run = *TypicalRun(*strategy);
     absl::StrAppend(
         &rows,
-        BarRow(StrategyName(strategy->strategy), BreakdownDrawing(run, axis.high),
+        BarRow(StrategyNameHtml(strategy->strategy), BreakdownDrawing(run, axis.high),
                absl::StrCat("<b", RunAttributes(run, "step_ms_mean", run.step_ms_mean), ">",
                             FormatNumber(run.step_ms_mean), " ms</b>, <span",
                             RunAttributes(run, "communication_share", run.communication_share), ">",

@@ -35,7 +35,7 @@ std::string Picture(const RunResult& run) {
   for (int64_t rank = 0; rank < run.workers; ++rank) {
     absl::StrAppend(&rows, BarRow(absl::StrCat("worker ", rank), Lane(run, rank, axis), ""));
   }
-  return absl::StrCat("<figure class=\"picture\"><h4>", StrategyName(run.strategy),
+  return absl::StrCat("<figure class=\"picture\"><h4>", StrategyNameHtml(run.strategy),
                       "</h4><figcaption>Step ", run.step_picture.step, " took ",
                       FormatNumber(run.step_picture.duration_ms),
                       " ms from the first start to the last end.</figcaption>\n",

@@ -71,7 +71,7 @@ std::string DifferenceRow(const Difference& difference, const StrategySummary& r
       "\" cy=\"11\" r=\"4\"/></svg>");
   const Metric& metric = MetricOf("paired_difference");
   return BarRow(
-      StrategyName(difference.strategy->strategy), drawing,
+      StrategyNameHtml(difference.strategy->strategy), drawing,
       absl::StrCat(
           "<span", Attribute("data-strategy", difference.strategy->strategy),
           Attribute("data-metric", metric.key), Attribute("data-reference", reference.strategy),

@@ -34,13 +34,4 @@ absl::StatusOr<JobSize> SizeOfJob(const proto::Job& job, const std::string& work
   return size;
 }
 
-proto::Job LenetJob(proto::Job job) {
-  job.set_model(proto::Model::lenet);
-  // The default rate is the mlp's: lenet diverges at it. One that the user chose stays.
-  if (job.learning_rate().base() == proto::LearningRate().base()) {
-    job.mutable_learning_rate()->set_base(0.05);
-  }
-  return job;
-}
-
 }  // namespace crossover::experiments

@@ -16,10 +16,6 @@ namespace crossover::experiments {
 // emulated job the job itself says everything.
 absl::StatusOr<JobSize> SizeOfJob(const proto::Job& job, const std::string& worker_binary);
 
-// The same job with the lenet model and, unless it has a rate of its own, a learning
-// rate that suits it.
-proto::Job LenetJob(proto::Job job);
-
 }  // namespace crossover::experiments
 
 #endif  // CROSSOVER_EXPERIMENTS_JOB_SIZE_H_

@@ -1,6 +1,5 @@
 #include "experiments/machine.h"
 
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "os/environment.h"
+#include "os/usable_cores.h"
 
 namespace crossover::experiments {
 namespace {
@@ -32,12 +32,6 @@ std::string CpuModel() {
     return colon == std::string::npos ? "" : line.substr(colon + 2);
   }
   return "";
-}
-
-int64_t UsableCores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 0;
-  return CPU_COUNT(&set);
 }
 
 void AddPackageVersions(Environment& environment) {
@@ -95,7 +89,7 @@ absl::StatusOr<std::string> OutputOf(const std::vector<std::string>& command) {
 Environment DescribeMachine(const std::string& source_tree) {
   Environment environment;
   environment.cpu_model = CpuModel();
-  environment.cores = UsableCores();
+  environment.cores = os::UsableCores();
   environment.memory_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   utsname system{};
   if (uname(&system) == 0) {

@@ -1,4 +1,5 @@
-// What the reports say of the place where a comparison ran.
+// What the reports say of the place where a comparison ran, and the commands that tell it.
+// Stateless, thread-safe.
 #ifndef CROSSOVER_EXPERIMENTS_MACHINE_H_
 #define CROSSOVER_EXPERIMENTS_MACHINE_H_
 
@@ -18,7 +19,8 @@ Environment DescribeMachine(const std::string& source_tree);
 // The argument as a POSIX shell takes it: quoted where it must be.
 std::string QuoteForShell(const std::string& argument);
 
-// Standard output of a command without its last newline. Arguments are quoted for the shell.
+// Standard output of a command without its last newline. Arguments are quoted for the shell. Blocks
+// until it ends.
 // Where it failed, the error (Internal) is what it wrote to standard error, at most the last
 // 1000 bytes.
 absl::StatusOr<std::string> OutputOf(const std::vector<std::string>& command);

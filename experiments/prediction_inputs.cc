@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/averaging.h"
+#include "core/emulation.h"
 #include "core/job.h"
 #include "core/status.h"
 #include "core/strategy_traits.h"
@@ -17,13 +19,11 @@ namespace {
 constexpr double kSPerMs = 1e-3;
 constexpr double kSPerUs = 1e-6;
 
-bool IsEmulatedJob(const proto::Job& job) { return job.model() == proto::Model::emulated; }
-
 bool OnOneMachine(const RunResult& run) { return run.network.kind != "hosts"; }
 
 // Compute processes for each core that they share; 1 where they do not, or only wait.
 double Contention(const proto::Job& job, const RunResult& run) {
-  if (IsEmulatedJob(job) || !OnOneMachine(run) || run.environment.cores <= 0) return 1;
+  if (IsEmulated(job) || !OnOneMachine(run) || run.environment.cores <= 0) return 1;
   return std::max(1.0, static_cast<double>(run.workers) / run.environment.cores);
 }
 
@@ -33,7 +33,7 @@ void TakeStraggler(const proto::Job& job, PredictionInputs& inputs) {
   inputs.slowdown = straggler.factor();
   inputs.slow_share = straggler.burst_steps() > 0 ? straggler.burst_share() : 1;
   // Arithmetic cannot be slowed down, so it is waited out at its end; a wait can.
-  inputs.cost.slowest_in_turn = IsEmulatedJob(job);
+  inputs.cost.slowest_in_turn = IsEmulated(job);
   inputs.sources.push_back(absl::StrCat("the job slows one worker's compute down ",
                                         FormatNumber(inputs.slowdown), " times in ",
                                         FormatPercent(inputs.slow_share), " of the steps"));
@@ -88,7 +88,7 @@ void TakeBuckets(const proto::Job& job, const RunResult& run, PredictionInputs& 
     bytes = {static_cast<double>(run.model_bytes)};
     ready = {1};
     inputs.sources.push_back("buckets unknown: taken as one, ready at the end of compute");
-  } else if (IsEmulatedJob(job) && !TraitsOf(job).local_steps) {
+  } else if (IsEmulated(job) && !TraitsOf(job).local_steps) {
     ready = ReadyShares(job.emulated(), bytes);
     inputs.sources.push_back("buckets ready by the layer profile");
   } else if (!TraitsOf(job).local_steps) {
@@ -129,8 +129,7 @@ void TakeStrategy(const proto::Job& job, const RunResult& run, PredictionInputs&
     cost.exchange = Exchange::kServers;
     TakeServers(job, run, inputs);
   } else if (traits.collective) {
-    const bool direct = job.allreduce().algorithm() == proto::AllReduce::direct;
-    cost.exchange = direct ? Exchange::kDirect : Exchange::kRing;
+    cost.exchange = cost.buckets.front().exchange;
   }
   if (!traits.updates_here) cost.update_s = 0;
   if (job.strategy() == proto::Strategy::ps_ssp) cost.pace = Pace::kBoundedStale;
@@ -141,17 +140,40 @@ void TakeStrategy(const proto::Job& job, const RunResult& run, PredictionInputs&
   }
 }
 
-absl::Status CheckHasFormula(const proto::AllReduce& allreduce) {
-  if (allreduce.transport() != proto::Transport::tcp) {
-    return absl::FailedPreconditionError("the formulas are of networks, not of shared memory");
+// The formula for an algorithm's name; kNone: there is none.
+Exchange FormulaOf(const std::string& algorithm) {
+  const std::pair<const char*, Exchange> formulas[] = {
+      {"ring", Exchange::kRing},
+      {"direct", Exchange::kDirect},
+      {"halving_doubling", Exchange::kHalvingDoubling},
+      {"recursive_doubling", Exchange::kRecursiveDoubling},
+      {"tree", Exchange::kTree},
+      {"exchange", Exchange::kOneStep}};
+  for (const auto& [name, exchange] : formulas) {
+    if (algorithm == name) return exchange;
   }
-  if (allreduce.algorithm() == proto::AllReduce::ring ||
-      allreduce.algorithm() == proto::AllReduce::direct) {
-    return absl::OkStatus();
+  return Exchange::kNone;
+}
+
+// What each bucket went by, as the run says; of older lines, which do not, as the job does.
+absl::Status TakeAlgorithms(const proto::Job& job, const RunResult& run, PredictionInputs& inputs) {
+  const proto::Transport::Name transport = job.allreduce().transport();
+  const bool networked = transport == proto::Transport::tcp || transport == proto::Transport::grpc;
+  const auto algorithm_of_job =
+      job.deterministic() ? proto::AllReduce::direct : job.allreduce().algorithm();
+  const std::string by_job =
+      networked ? proto::AllReduce::Algorithm_Name(algorithm_of_job) : "shared_memory";
+  for (size_t i = 0; i < inputs.cost.buckets.size(); ++i) {
+    const bool told = i < run.buckets.size() && !run.buckets[i].algorithm.empty();
+    const std::string& algorithm = told ? run.buckets[i].algorithm : by_job;
+    inputs.cost.buckets[i].exchange = FormulaOf(algorithm);
+    if (inputs.cost.buckets[i].exchange != Exchange::kNone) continue;
+    return absl::FailedPreconditionError(
+        algorithm == "shared_memory"
+            ? "the formulas are of networks, not of shared memory"
+            : absl::StrCat("no formula here for the algorithm ", algorithm));
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("no formula here for the algorithm ",
-                   proto::AllReduce::Algorithm_Name(allreduce.algorithm())));
+  return absl::OkStatus();
 }
 
 bool HasRole(const std::string& name, const char* role) { return absl::StartsWith(name, role); }
@@ -238,18 +260,18 @@ absl::StatusOr<PredictionInputs> MakePredictionInputs(const RunResult& run,
   if (run.workers < 1 || (TraitsOf(job).servers && run.servers < 1)) {
     return absl::InvalidArgumentError("the line names no workers or servers");
   }
-  if (TraitsOf(job).collective) RETURN_IF_ERROR(CheckHasFormula(job.allreduce()));
   PredictionInputs inputs;
   ASSIGN_OR_RETURN(inputs.cost.link, LinkOf(run.network));
   TakeStraggler(job, inputs);
   if (single != nullptr) {
     TakeProfileOfSingle(job, run, *single, inputs);
-  } else if (IsEmulatedJob(job) && job.emulated().layers_size() > 0) {
+  } else if (IsEmulated(job) && job.emulated().layers_size() > 0) {
     TakeProfileOfLayers(job.emulated(), run, inputs);
   } else {
     TakeProfileOfRun(run, inputs);
   }
   TakeBuckets(job, run, inputs);
+  if (TraitsOf(job).collective) RETURN_IF_ERROR(TakeAlgorithms(job, run, inputs));
   TakeStrategy(job, run, inputs);
   return inputs;
 }

@@ -1,4 +1,4 @@
-// The figures that go into the cost formulas, taken from a run's line.
+// The figures that go into the cost formulas, taken from a run's line. Pure.
 #ifndef CROSSOVER_EXPERIMENTS_PREDICTION_INPUTS_H_
 #define CROSSOVER_EXPERIMENTS_PREDICTION_INPUTS_H_
 
@@ -22,7 +22,9 @@ struct PredictionInputs {
   std::vector<std::string> sources;
 };
 
-// Errors: what is missing, in words for the reader: no probe, a job that does not parse.
+// `single`: the single run of the same job and repetition, null if there is none; of it compute,
+// data and update are taken. Errors: what is missing, in words for the reader: no probe, a job that
+// does not parse.
 absl::StatusOr<PredictionInputs> MakePredictionInputs(const RunResult& run,
                                                       const RunResult* single);
 

@@ -81,6 +81,36 @@ TEST(PredictionTest, RingFromTheSingleRunAndTheProbe) {
   EXPECT_THAT(prediction.formula, HasSubstr("buckets ready where the run's exchanges began"));
 }
 
+TEST(PredictionTest, EachBucketByTheAlgorithmThatCarriedIt) {
+  const RunResult single = SingleRun();
+  RunResult run = LabRun("allreduce_ring", proto::Strategy::allreduce_ring);
+  run.buckets[0].algorithm = "recursive_doubling";
+  run.buckets[1].algorithm = "ring";
+  // 2 x 0.25 ms + 2 m/B = 64.5 ms, then the ring's 73.5 ms.
+  EXPECT_NEAR(Predicted1(run, &single).cost.step_ms, 1 + 5 + 64.5 + 73.5 + 2, 1e-6);
+  run.buckets[1].algorithm = "hierarchical";
+  EXPECT_EQ(Predict(run, &single).why_none, "no formula here for the algorithm hierarchical");
+  run.buckets[1].algorithm = "shared_memory";
+  EXPECT_EQ(Predict(run, &single).why_none, "the formulas are of networks, not of shared memory");
+}
+
+TEST(PredictionTest, OlderLinesGoByTheirJob) {
+  const RunResult single = SingleRun();
+  RunResult run = LabRun("allreduce_ring", proto::Strategy::allreduce_ring);
+  const auto with = [&run](const std::function<void(proto::AllReduce&)>& change) {
+    run.resolved_job = PrintedJob(proto::Strategy::allreduce_ring,
+                                  [&change](proto::Job& job) { change(*job.mutable_allreduce()); });
+  };
+  with([](proto::AllReduce& a) { a.set_algorithm(proto::AllReduce::recursive_doubling); });
+  EXPECT_NEAR(Predicted1(run, &single).cost.step_ms, 1 + 5 + 64.5 + 96.5 + 2, 1e-6);
+  with([](proto::AllReduce& a) { a.set_algorithm(proto::AllReduce::automatic); });
+  EXPECT_EQ(Predict(run, &single).why_none, "no formula here for the algorithm automatic");
+  with([](proto::AllReduce& a) { a.set_transport(proto::Transport::automatic); });
+  EXPECT_EQ(Predict(run, &single).why_none, "the formulas are of networks, not of shared memory");
+  with([](proto::AllReduce& a) { a.set_transport(proto::Transport::grpc); });
+  EXPECT_EQ(Predict(run, &single).why_none, "");
+}
+
 TEST(PredictionTest, ServersUpdateInTheWorkersPlace) {
   const RunResult single = SingleRun();
   RunResult run = LabRun("ps_sync", proto::Strategy::ps_sync);

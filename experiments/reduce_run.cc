@@ -152,6 +152,45 @@ absl::Status ReduceWorkers(const AlignedRun& run, const Waits& waits, RunResult&
   return absl::OkStatus();
 }
 
+// What an AllReduce of so many bytes went by; empty where the worker does not say.
+proto::AllReduceRange RangeFor(const proto::WorkerReport& worker, int64_t bytes) {
+  for (const proto::AllReduceRange& range : worker.all_reduces()) {
+    if (range.up_to_bytes() == 0 || bytes <= range.up_to_bytes()) return range;
+  }
+  return {};
+}
+std::string AlgorithmFor(const proto::WorkerReport& worker, int64_t bytes) {
+  return RangeFor(worker, bytes).algorithm();
+}
+
+// The bytes of each exchange of a synchronised step.
+std::vector<int64_t> ExchangedBytes(const proto::Job& job, const proto::WorkerReport& worker,
+                                    int64_t model_bytes) {
+  std::vector<int64_t> all(worker.bucket_bytes().begin(), worker.bucket_bytes().end());
+  // Local steps' collectives exchange all parameters at once, whatever the buckets.
+  if (all.empty() || TraitsOf(job).local_steps) return {model_bytes};
+  return all;
+}
+
+// What a worker should send and receive in a synchronised step.
+double FormulaBytes(const proto::Job& job, const proto::WorkerReport& worker, int64_t model_bytes) {
+  if (!TraitsOf(job).collective || worker.all_reduces().empty()) {
+    return BytesPerSynchronisation(job, static_cast<double>(model_bytes));
+  }
+  double formula = 0;
+  for (const int64_t bytes : ExchangedBytes(job, worker, model_bytes)) {
+    const proto::AllReduceRange range = RangeFor(worker, bytes);
+    const auto m = static_cast<double>(bytes);
+    proto::AllReduce::Algorithm algorithm{};
+    // Shared memory's bytes are no network's, and in no ledger.
+    if (!proto::AllReduce::Algorithm_Parse(range.algorithm(), &algorithm)) continue;
+    const int hosts = range.hosts_sharing_memory();
+    formula += hosts > 0 ? AllReduceBytesBetweenHosts(hosts, job.workers(), m)
+                         : AllReduceBytes(algorithm, job.workers(), m);
+  }
+  return formula;
+}
+
 void ReduceBytes(const proto::Job& job, const AlignedRun& run, RunResult& result) {
   double sent = 0, received = 0, wire_sent = 0, wire_received = 0;
   for (const WorkerTrack& worker : run.workers) {
@@ -168,7 +207,7 @@ void ReduceBytes(const proto::Job& job, const AlignedRun& run, RunResult& result
   result.bytes_sent_per_step = sent;
   result.bytes_received_per_step = received;
   result.bytes_formula_per_step =
-      BytesPerSynchronisation(job, static_cast<double>(result.model_bytes));
+      FormulaBytes(job, run.workers[0].report->worker(), result.model_bytes);
   result.wire_bytes_sent_per_step = wire_sent;
   result.wire_bytes_received_per_step = wire_received;
 }
@@ -179,7 +218,7 @@ void ReduceBuckets(const proto::Job& job, const AlignedRun& run, RunResult& resu
   const bool whole = TraitsOf(job).local_steps && TraitsOf(job).collective;
   if (whole) {
     // One exchange of all parameters, whatever the buckets.
-    result.buckets = {{result.model_bytes, 1}};
+    result.buckets = {{result.model_bytes, 1, AlgorithmFor(first, result.model_bytes)}};
     return;
   }
   int64_t planned_bytes = 0;
@@ -196,7 +235,8 @@ void ReduceBuckets(const proto::Job& job, const AlignedRun& run, RunResult& resu
       }
     }
     const double ready = shares.empty() || TraitsOf(job).local_steps ? 1 : Median(shares);
-    result.buckets.push_back({first.bucket_bytes(bucket), ready});
+    const int64_t bytes = first.bucket_bytes(bucket);
+    result.buckets.push_back({bytes, ready, AlgorithmFor(first, bytes)});
   }
 }
 
@@ -294,6 +334,9 @@ void ReduceProcesses(const AlignedRun& run, RunResult& result) {
   }
   Environment& environment = result.environment;
   if (environment.blas_library.empty()) environment.blas_library = first.blas_library();
+  if (first.torch_threads() > 0) {
+    environment.versions["LibTorch's threads, worker 0"] = absl::StrCat(first.torch_threads());
+  }
   if (environment.congestion_control.empty()) {
     environment.congestion_control = first.congestion_control();
   }
@@ -345,7 +388,7 @@ void AddNotes(const proto::Job& job, const AlignedRun& run, const Arrivals& arri
   }
   const int64_t stride = run.workers[0].rows.front().stands_for_steps;
   if (stride > 1) {
-    notes.push_back(absl::StrCat("only every ", stride, "th step was recorded"));
+    notes.push_back(absl::StrCat("only one step in ", stride, " was recorded"));
   }
   if (arrivals.skipped_steps > 0) {
     notes.push_back(absl::StrCat(arrivals.skipped_steps,

@@ -457,11 +457,13 @@ TEST(ReduceRunTest, ContextIsPassedOn) {
   context.network.shaping = "1 Gbit/s";
   std::vector<proto::ProcessReport> reports = TwoRanks();
   reports[1].mutable_worker()->set_blas_library("libopenblas");
+  reports[1].mutable_worker()->set_torch_threads(3);
   reports[1].mutable_worker()->set_congestion_control("cubic");
   const auto r = ReduceRun(TestJob(proto::Strategy::allreduce_ring, 2), reports, context);
   ASSERT_TRUE(r.ok());
   EXPECT_EQ(r->repetition, 2);
   EXPECT_EQ(r->environment.blas_library, "libopenblas");
+  EXPECT_EQ(r->environment.versions.at("LibTorch's threads, worker 0"), "3");
   EXPECT_EQ(r->environment.congestion_control, "bbr");
   EXPECT_EQ(r->network.shaping, "1 Gbit/s");
   EXPECT_THAT(r->resolved_job, HasSubstr("allreduce_ring"));

@@ -206,8 +206,8 @@ constexpr Metric kMetrics[] = {
     {"synchronisations", "Synchronisations", "Steps at whose end values were exchanged.",
      Of<&R::synchronisations>, FormatCount},
     {"bytes_formula_per_step", "Formula, each way",
-     "What a worker should send in a synchronised step: the model's bytes M to servers, "
-     "2(N-1)/N M in a ring of N.",
+     "What a worker should send in a synchronised step: the model's bytes M to servers; in a "
+     "collective of N what its algorithm's closed form says, 2(N-1)/N M in a ring.",
      Of<&R::bytes_formula_per_step>, FormatBytes},
     {"bytes_sent_per_step", "Sent",
      "Payload of a mean worker in a synchronised step by its own ledger, headers apart.",

@@ -49,14 +49,6 @@ Table MakeTable(std::string title, std::string note, const std::vector<Column>& 
   return table;
 }
 
-std::vector<const StrategySummary*> Succeeded(const Study& study) {
-  std::vector<const StrategySummary*> strategies;
-  for (const StrategySummary& strategy : study.strategies) {
-    if (!strategy.runs.empty()) strategies.push_back(&strategy);
-  }
-  return strategies;
-}
-
 // A row for each strategy, a column for each key.
 Table MetricTable(std::string title, std::string note, std::initializer_list<const char*> keys,
                   const std::vector<const StrategySummary*>& strategies) {

@@ -89,6 +89,9 @@ struct BucketFigures {
   // Part of a step's compute that was done when its exchange began: median over ranks and
   // measured steps.
   double ready_share = 1;
+  // Of a collective: what its AllReduce went by (proto/job.proto's names, or shared_memory); "" where
+  // nobody said.
+  std::string algorithm = {};
 };
 
 struct StalenessFigures {

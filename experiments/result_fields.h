@@ -68,6 +68,7 @@ template <typename Archive>
 void Fields(Archive& a, BucketFigures& v) {
   a("bytes", v.bytes);
   a("ready_share", v.ready_share);
+  a.Later("algorithm", v.algorithm);
 }
 
 template <typename Archive>

@@ -17,6 +17,15 @@ absl::StatusOr<proto::Job> JobUnder(const proto::Job& job, proto::Strategy::Name
 
 }  // namespace
 
+proto::Job LenetJob(proto::Job job) {
+  job.set_model(proto::Model::lenet);
+  // The default rate is the mlp's: lenet diverges at it. One that the user chose stays.
+  if (job.learning_rate().base() == proto::LearningRate().base()) {
+    job.mutable_learning_rate()->set_base(0.05);
+  }
+  return job;
+}
+
 std::vector<proto::Strategy::Name> ComparedStrategies(const proto::Job& job) {
   std::vector<proto::Strategy::Name> strategies;
   for (int i = 0; i < job.comparison().strategies_size(); ++i) {

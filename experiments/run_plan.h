@@ -12,6 +12,10 @@
 
 namespace crossover::experiments {
 
+// The same job with the lenet model and, unless it has a rate of its own, a learning
+// rate that suits it: that of specs/lenet.textproto.
+proto::Job LenetJob(proto::Job job);
+
 struct PlannedRun {
   int index = 0;       // from 0
   int repetition = 0;  // from 0

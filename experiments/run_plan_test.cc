@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "core/job.h"
+
 namespace crossover::experiments {
 namespace {
 
@@ -69,6 +75,23 @@ TEST(RunPlan, RunsEveryJobWithinARepetition) {
   ASSERT_TRUE(runs.ok()) << runs.status();
   EXPECT_THAT(Names(*runs), ElementsAre("001-single-mlp-r1", "002-single-lenet-r1",
                                         "003-single-mlp-r2", "004-single-lenet-r2"));
+}
+
+TEST(LenetJob, IsTheOneOfTheSpec) {
+  const char* path = "experiments/specs/lenet.textproto";
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  auto spec = ParseJob(text, path);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(LenetJob(proto::Job()).learning_rate().base(), spec->learning_rate().base());
+  EXPECT_EQ(JobFingerprint(LenetJob(proto::Job())), JobFingerprint(*spec));
+}
+
+TEST(LenetJob, KeepsARateThatWasChosen) {
+  proto::Job job;
+  job.mutable_learning_rate()->set_base(0.3);
+  EXPECT_EQ(LenetJob(job).learning_rate().base(), 0.3);
+  EXPECT_EQ(LenetJob(job).model(), proto::Model::lenet);
 }
 
 TEST(RunPlan, NamesTheStrategyThatCannotRunTheJob) {

@@ -69,6 +69,12 @@ absl::StatusOr<AlignedRun> AlignReports(const proto::Job& job,
 // The row of a step, or nullptr if the worker has none.
 const StepRow* FindRow(const WorkerTrack& worker, int64_t step);
 
+// 36 years: no clock reads more, and sums of a few such times cannot overflow.
+inline constexpr int64_t kTimeLimitNs = int64_t{1} << 60;
+inline bool TimeInRange(int64_t time_ns) {
+  return time_ns > -kTimeLimitNs && time_ns < kTimeLimitNs;
+}
+
 // "worker 1", "server 0".
 std::string ProcessName(const proto::ProcessReport& report);
 

@@ -77,6 +77,14 @@ const RunResult* TypicalRun(const StrategySummary& strategy) {
   return runs[(runs.size() - 1) / 2];
 }
 
+std::vector<const StrategySummary*> Succeeded(const Study& study) {
+  std::vector<const StrategySummary*> strategies;
+  for (const StrategySummary& strategy : study.strategies) {
+    if (!strategy.runs.empty()) strategies.push_back(&strategy);
+  }
+  return strategies;
+}
+
 const StrategySummary* FindStrategy(const Study& study, const std::string& strategy) {
   for (const StrategySummary& summary : study.strategies) {
     if (summary.strategy == strategy) return &summary;

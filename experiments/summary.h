@@ -53,6 +53,9 @@ std::map<int64_t, double> ByRepetition(const StrategySummary& strategy, const Fi
 // if no run succeeded.
 const RunResult* TypicalRun(const StrategySummary& strategy);
 
+// The strategies with at least one run that succeeded.
+std::vector<const StrategySummary*> Succeeded(const Study& study);
+
 // Null if the study has no such strategy.
 const StrategySummary* FindStrategy(const Study& study, const std::string& strategy);
 

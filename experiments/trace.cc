@@ -21,7 +21,6 @@ namespace {
 constexpr double kNsPerMs = 1e6;
 // A step of a report has no more spans than this (core/timeline.h).
 constexpr int kMostStride = 4096;
-constexpr int64_t kTimeLimitNs = int64_t{1} << 60;
 
 enum Lane { kStepLane, kComputeLane, kDataLane, kApplyLane, kCommunicationLane, kLanes };
 constexpr const char* kLaneNames[] = {"step", "compute", "data", "apply", "communication"};
@@ -40,11 +39,9 @@ Lane LaneOf(std::string_view kind) {
 // Of one process and step, as it was kept: on that process's clock.
 using StepSpans = std::map<int64_t, std::vector<const proto::Span*>>;
 
-bool InRange(int64_t time_ns) { return time_ns > -kTimeLimitNs && time_ns < kTimeLimitNs; }
-
 bool Valid(const proto::Span& span) {
-  return InRange(span.start_ns()) && InRange(span.end_ns()) && span.end_ns() >= span.start_ns() &&
-         LaneOf(span.kind()) != kLanes;
+  return TimeInRange(span.start_ns()) && TimeInRange(span.end_ns()) &&
+         span.end_ns() >= span.start_ns() && LaneOf(span.kind()) != kLanes;
 }
 
 StepSpans SpansOf(const proto::ProcessReport& report) {

@@ -3,7 +3,7 @@
 //
 // All that belongs together shares a gate: every method is called, and every reaction runs, with
 // its mutex held, and `changed` is notified when something has come. gRPC is called with it held
-// too: it runs no reaction inside a call (ps/client_stream.h has the same need).
+// too: it runs no reaction inside a call (ps/stream_to_server.h has the same need).
 #ifndef CROSSOVER_NET_GRPC_STREAM_H_
 #define CROSSOVER_NET_GRPC_STREAM_H_
 

@@ -1,6 +1,7 @@
 #include "os/files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,13 +26,20 @@ absl::Status WriteAndClose(int fd, std::string_view text, const std::string& pat
       status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
     }
   }
-  if (status.ok() && fsync(fd) != 0) {
+  // A device or a pipe has no disk (EINVAL).
+  if (status.ok() && fsync(fd) != 0 && errno != EINVAL) {
     status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
   }
   if (close(fd) != 0 && status.ok()) {
     status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
   }
   return status;
+}
+
+// A device or a pipe that is there: to be written to, not replaced.
+bool IsNoFile(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
 }  // namespace
@@ -57,10 +65,12 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
 }
 
 absl::Status WriteFile(const std::string& path, std::string_view text, int mode) {
-  const std::string temporary = path + ".new";
+  const bool in_place = IsNoFile(path);
+  const std::string temporary = in_place ? path : path + ".new";
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
   if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
   absl::Status status = WriteAndClose(fd, text, path);
+  if (in_place) return status;
   if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
     status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
   }

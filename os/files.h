@@ -13,7 +13,7 @@ namespace crossover::os {
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 // Replaces the file in one step (a reader sees the old or the new one whole) and
-// reports a full disk. `mode` is its permission bits.
+// reports a full disk. `mode` is its permission bits. A device or a pipe is written to as it is.
 absl::Status WriteFile(const std::string& path, std::string_view text, int mode = 0644);
 
 // Adds a line at the end and makes sure that it is on the disk.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -56,6 +57,19 @@ TEST(Files, ErrorsNameTheFile) {
 TEST(Files, AFullDiskIsAnError) {
   const absl::Status status = AppendLine("/dev/full", "x");
   EXPECT_EQ(status.message(), "cannot write /dev/full: No space left on device");
+}
+
+TEST(Files, ADeviceStaysOne) {
+  const std::string device = Path("device");
+  unlink(device.c_str());
+  ASSERT_EQ(symlink("/dev/null", device.c_str()), 0);
+  ASSERT_TRUE(WriteFile(device, "x").ok());
+  struct stat info;
+  ASSERT_EQ(lstat(device.c_str(), &info), 0);
+  EXPECT_TRUE(S_ISLNK(info.st_mode));
+  ASSERT_EQ(stat("/dev/null", &info), 0);
+  EXPECT_TRUE(S_ISCHR(info.st_mode));
+  EXPECT_TRUE(AppendLine(device, "x").ok());
 }
 
 }  // namespace

@@ -13,8 +13,9 @@
 namespace crossover::os {
 
 // `path` "" is the default job. With all fields written out, a relative data.path taken from where
-// the user stood, and an emulated job's layers filled in from its profile. Blocks for the read. A
-// refusal has the file's line where the file set the field that is wrong.
+// the user stood, and filled in: an emulated job's layers from its profile, constants from
+// allreduce.fit. Blocks for the read. A refusal has the file's line where the file set the field
+// that is wrong.
 absl::StatusOr<proto::Job> ReadJob(const std::string& path, const ParsedFlags& parsed);
 // As above, and says which fields are the file's (and no flag's), and where they stand.
 absl::StatusOr<proto::Job> ReadJob(const std::string& path, const ParsedFlags& parsed,

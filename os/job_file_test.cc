@@ -12,6 +12,7 @@
 namespace crossover::os {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
@@ -100,6 +101,42 @@ TEST_F(JobFileTest, MistakesOfEmulatedJobsHaveTheFilesLine) {
                     "  layers { gradient_bytes: 8 }\n  layers { gradient_bytes: 7 } }"),
               StartsWith(path_ + ":4:3: emulated.layers[1] is "));
   EXPECT_THAT(Error("model: emulated"), StartsWith("epochs is 6 (the default); allowed: 0"));
+}
+
+constexpr char kFit[] =
+    "{\"network\":\"1gbit\",\"transport\":\"tcp\",\"alpha_us\":7,\"message_us\":2,"
+    "\"beta_us_per_byte\":8e-3,\"gamma_us_per_byte\":0,\"points\":32,\"error_median\":null}\n";
+
+TEST_F(JobFileTest, AFitsConstantsBecomePartOfTheJob) {
+  const std::string fit = testing::TempDir() + "/fit.jsonl";
+  ASSERT_TRUE(WriteFile(fit, kFit).ok());
+  const std::string text = "allreduce { algorithm: automatic }";
+  const auto job = Read(text, {{"allreduce.fit", fit}});
+  ASSERT_TRUE(job.ok()) << job.status();
+  ASSERT_EQ(job->allreduce().costs_size(), 1);
+  EXPECT_EQ(job->allreduce().costs(0).alpha_us(), 7);
+  EXPECT_EQ(job->allreduce().costs(0).network(), "1gbit");
+  EXPECT_NE(JobFingerprint(*job), JobFingerprint(*Read(text)));
+  // Read again it needs no file, and says the same.
+  ASSERT_TRUE(WriteFile(fit, "gone").ok());
+  const auto again = Read(PrintJob(*job));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(JobFingerprint(*again), JobFingerprint(*job));
+  // A flag takes the place of the file's.
+  EXPECT_THAT(Error(PrintJob(*job), {{"allreduce.fit", fit}}), StartsWith(fit + ":1: "));
+  const auto none = Read(PrintJob(*job), {{"allreduce.fit", ""}});
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_EQ(none->allreduce().costs_size(), 0);
+}
+
+TEST_F(JobFileTest, AFitThatIsNoneIsRefused) {
+  EXPECT_THAT(Error("allreduce { fit: 'no/such' }"),
+              StartsWith(path_ + ":1:13: allreduce.fit is a file: cannot read no/such"));
+  const std::string fit = testing::TempDir() + "/fit.jsonl";
+  ASSERT_TRUE(WriteFile(fit, kFit).ok());
+  EXPECT_THAT(Error("allreduce {\n  transport: grpc\n  fit: '" + fit + "' }"),
+              AllOf(StartsWith(path_ + ":3:3: allreduce.fit is \""),
+                    HasSubstr("whose constants are of tcp; allowed: a fit of grpc")));
 }
 
 TEST_F(JobFileTest, OtherJobsHaveNoLayers) {

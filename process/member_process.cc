@@ -13,7 +13,6 @@
 #include "net/local_address.h"
 #include "os/environment.h"
 #include "os/job_file.h"
-#include "os/termination.h"
 
 namespace crossover::process {
 namespace {
@@ -41,18 +40,6 @@ absl::Status ChooseListenAddress(const MemberFlags& values, MemberSetup& setup) 
 int Fail(const std::string& who, const absl::Status& status) {
   std::fprintf(stderr, "%s: %s\n", who.c_str(), std::string(status.message()).c_str());
   return 1;
-}
-
-int RunUntilSignal(const MemberRun& member, os::Termination& termination) {
-  termination.OnSignal([stop = member.stop](int signal) {
-    const bool told = stop(absl::CancelledError(
-        absl::StrCat("told to stop by signal ", signal, " (", strsignal(signal), ")")));
-    if (!told) _exit(os::ExitCodeOf(signal));
-  });
-  const absl::Status status = member.run();
-  if (status.ok()) return 0;
-  Fail(member.name(), status);
-  return termination.signal() != 0 ? os::ExitCodeOf(termination.signal()) : 1;
 }
 
 }  // namespace
@@ -98,6 +85,18 @@ absl::StatusOr<MemberSetup> SetUpMember(const MemberFlags& values, net::Role rol
   return setup;
 }
 
+int RunMember(const MemberRun& member, os::Termination& termination) {
+  termination.OnSignal([stop = member.stop](int signal) {
+    const bool told = stop(absl::CancelledError(
+        absl::StrCat("told to stop by signal ", signal, " (", strsignal(signal), ")")));
+    if (!told) _exit(os::ExitCodeOf(signal));
+  });
+  const absl::Status status = member.run();
+  if (status.ok()) return 0;
+  Fail(member.name(), status);
+  return termination.signal() != 0 ? os::ExitCodeOf(termination.signal()) : 1;
+}
+
 int MemberMain(int argc, char** argv, net::Role role, const FlagSet& flags,
                const MemberFlags& values,
                const std::function<absl::StatusOr<MemberRun>(const proto::Job&)>& prepare) {
@@ -115,7 +114,7 @@ int MemberMain(int argc, char** argv, net::Role role, const FlagSet& flags,
   if (!job.ok()) return Fail(name, job.status());
   const absl::StatusOr<MemberRun> member = prepare(*job);
   if (!member.ok()) return Fail(name, member.status());
-  return RunUntilSignal(*member, termination);
+  return RunMember(*member, termination);
 }
 
 void LogLine(net::Role role, int rank, const std::string& line) {

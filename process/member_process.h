@@ -12,6 +12,7 @@
 #include "core/flag_parser.h"
 #include "net/address.h"
 #include "net/identity.h"
+#include "os/termination.h"
 #include "proto/job.pb.h"
 
 namespace crossover::process {
@@ -53,9 +54,12 @@ struct MemberRun {
   std::function<bool(const absl::Status& why)> stop;
 };
 
+// Runs it to its end or a signal. Returns the exit code: 0 done, 1 failed (the last line on stderr
+// says who and why), 128 + the signal's number after SIGTERM or SIGINT.
+int RunMember(const MemberRun& member, os::Termination& termination);
+
 // A main: reads the flags and the job, has the run prepared from it and runs it. Returns
-// the exit code: 0 done, 1 failed (the last line on stderr says who and why), 128 + the
-// signal's number after SIGTERM or SIGINT. To be called before any thread is started.
+// RunMember's exit code. To be called before any thread is started.
 int MemberMain(int argc, char** argv, net::Role role, const FlagSet& flags,
                const MemberFlags& values,
                const std::function<absl::StatusOr<MemberRun>(const proto::Job&)>& prepare);

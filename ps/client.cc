@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <utility>
 
@@ -10,8 +11,8 @@
 #include "core/check.h"
 #include "core/shard_plan.h"
 #include "core/status.h"
-#include "ps/client_stream.h"
 #include "ps/frame_buffer.h"
+#include "ps/stream_to_server.h"
 #include "ps/wire.h"
 
 namespace crossover::ps {
@@ -58,10 +59,17 @@ class Client::Impl final : public FrameHandler {
     int64_t answered_ns = 0;
   };
 
+  // Pushes to one server, in order.
+  struct Pushes {
+    std::deque<int> waiting;  // parts
+    int64_t unanswered = 0;   // sent, at most options_.credits
+  };
+
   absl::Status OnAck(int server, const FrameHeader& header);
   absl::Status OnReply(int server, const FrameHeader& header, const Payload& values);
   void SendToAll(FrameKind kind, std::span<const std::byte> payload);
   void SendPart(const Part& part, FrameHeader header, std::span<const float> values);
+  void PushLocked(int server);
   void FinishBucketIfDoneLocked(int bucket);
   void FailLocked(const absl::Status& why);
   std::string WhereLocked() const;
@@ -78,7 +86,7 @@ class Client::Impl final : public FrameHandler {
   const std::vector<std::byte> encoded_plan_;
   Timeline& timeline_;
   SliceLender lender_;
-  std::vector<std::unique_ptr<ServerStream>> streams_;  // by rank
+  std::vector<std::unique_ptr<StreamToServer>> streams_;  // by rank
 
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
@@ -88,6 +96,7 @@ class Client::Impl final : public FrameHandler {
   bool leaving_ = false;
   std::vector<int> missing_acks_;  // by server, for frames without a part
   std::vector<PartState> parts_;
+  std::vector<Pushes> pushes_;  // by server
   std::vector<BucketState> buckets_;
   int awaited_parts_ = 0;       // acks and pulls
   int unfinished_buckets_ = 0;  // of the step
@@ -117,6 +126,7 @@ Client::Impl::Impl(const Options& options, const BucketPlan& buckets, ShardPlan 
       timeline_(timeline),
       missing_acks_(options.servers.size()),
       parts_(plan_.parts.size()),
+      pushes_(options.servers.size()),
       buckets_(plan_.bucket_parts.size()) {}
 
 Client::Impl::~Impl() {
@@ -134,7 +144,7 @@ absl::Status Client::Impl::Connect() {
   running_streams_ = static_cast<int>(options_.servers.size());
   for (int server = 0; server < running_streams_; ++server) {
     streams_.push_back(
-        std::make_unique<ServerStream>(server, options_.servers[server], *this, lender_));
+        std::make_unique<StreamToServer>(server, options_.servers[server], *this, lender_));
   }
   for (const auto& stream : streams_) stream->Start(options_.identity);
   SendToAll(FrameKind::kPlan, encoded_plan_);
@@ -244,23 +254,31 @@ void Client::Impl::BeginStep(int64_t step, std::span<const float> source,
 
 void Client::Impl::PushBucket(int bucket) {
   const std::vector<int>& ids = plan_.bucket_parts[bucket];
-  std::vector<FrameHeader> headers;
-  {
-    const std::lock_guard lock(mutex_);
-    BucketState& state = buckets_[bucket];
-    CROSSOVER_CHECK(!state.pushed, "a bucket is pushed once a step");
-    state.pushed = true;
-    state.start_ns = timeline_.clock().NowNs();
-    state.unwritten_parts = state.unanswered_parts = static_cast<int>(ids.size());
-    for (const int id : ids) {
-      parts_[id].awaited = Awaited::kPush;
-      headers.push_back({.kind = FrameKind::kPush, .step = step_, .version = parts_[id].version});
-    }
-    if (ids.empty()) --unfinished_buckets_;
+  const std::lock_guard lock(mutex_);
+  BucketState& state = buckets_[bucket];
+  CROSSOVER_CHECK(!state.pushed, "a bucket is pushed once a step");
+  state.pushed = true;
+  state.start_ns = timeline_.clock().NowNs();
+  state.unwritten_parts = state.unanswered_parts = static_cast<int>(ids.size());
+  for (const int id : ids) {
+    parts_[id].awaited = Awaited::kPush;
+    pushes_[plan_.parts[id].server].waiting.push_back(id);
   }
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const Part& part = plan_.parts[ids[i]];
-    SendPart(part, headers[i], ValuesOf(part, source_));
+  if (ids.empty()) --unfinished_buckets_;
+  for (int server = 0; server < static_cast<int>(pushes_.size()); ++server) PushLocked(server);
+}
+
+// What the credits allow. All workers push a server's parts in one order, so the oldest part that
+// lacks an answer is one that others still push, or a bound holds back: nobody waits in a circle.
+void Client::Impl::PushLocked(int server) {
+  Pushes& pushes = pushes_[server];
+  while (!pushes.waiting.empty() && pushes.unanswered < options_.credits) {
+    const int id = pushes.waiting.front();
+    pushes.waiting.pop_front();
+    ++pushes.unanswered;
+    const Part& part = plan_.parts[id];
+    SendPart(part, {.kind = FrameKind::kPush, .step = step_, .version = parts_[id].version},
+             ValuesOf(part, source_));
   }
 }
 
@@ -360,6 +378,8 @@ absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const 
     return absl::OkStatus();
   }
   counters_.received_bytes += header.payload_bytes;
+  --pushes_[server].unanswered;
+  PushLocked(server);
   held_ns_max_ = std::max(held_ns_max_, header.held_ns);
   BucketState& bucket = buckets_[part.bucket];
   if (--bucket.unanswered_parts == 0) bucket.answered_ns = timeline_.clock().NowNs();

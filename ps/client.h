@@ -43,6 +43,7 @@ class Client {
     net::Identity identity;            // this worker's
     std::vector<std::string> servers;  // addresses by rank
     int64_t part_bytes = 0;            // the job's ps.part_bytes
+    int64_t credits = 8;               // the job's ps.credits
     // The learning-rate schedule's, equal on all workers: the servers apply it.
     int64_t total_steps = 0;
     double connect_s = 60;
@@ -74,7 +75,8 @@ class Client {
   // they may be the same). Steps follow one another from 0; for pushes of parameters
   // they number the averagings.
   void BeginStep(int64_t step, std::span<const float> source, std::span<float> destination);
-  // Pushes a bucket's parts. Never blocks. Every bucket once a step.
+  // Pushes a bucket's parts, as the credits allow: the others follow as replies come. Never
+  // blocks. Every bucket once a step.
   void PushBucket(int bucket);
   // Blocks until every part of the step has been answered.
   absl::Status Wait();

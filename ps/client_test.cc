@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -15,7 +16,7 @@
 #include "net/grpc_setup.h"
 #include "net/tcp_relay.h"
 #include "ps/frame_buffer.h"
-#include "ps/server_stream.h"
+#include "ps/stream_to_worker.h"
 #include "ps/wire.h"
 
 namespace crossover::ps {
@@ -27,7 +28,7 @@ using ::testing::HasSubstr;
 // Answers the plan with an ack and everything else as it is told.
 class FakeServer final : public grpc::CallbackGenericService, public StreamHandler {
  public:
-  using Answer = std::function<absl::Status(WorkerStream& stream, const FrameHeader& header)>;
+  using Answer = std::function<absl::Status(StreamToWorker& stream, const FrameHeader& header)>;
   explicit FakeServer(Answer answer) : answer_(std::move(answer)) {
     auto running = net::StartServer("127.0.0.1:0", [this](grpc::ServerBuilder& builder) {
       builder.RegisterCallbackGenericService(this);
@@ -45,13 +46,13 @@ class FakeServer final : public grpc::CallbackGenericService, public StreamHandl
 
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override {
     const std::lock_guard lock(mutex_);
-    stream_ = WorkerStream::Start(0, *this);
+    stream_ = StreamToWorker::Start(0, *this);
     return stream_.get();
   }
   absl::Status OnMessage(int, const grpc::ByteBuffer& message) override {
     const auto header = DecodeHeader(ReceivedMessage(message).bytes());
     if (!header.ok()) return header.status();
-    std::shared_ptr<WorkerStream> stream;
+    std::shared_ptr<StreamToWorker> stream;
     {
       const std::lock_guard lock(mutex_);
       stream = stream_;
@@ -71,7 +72,7 @@ class FakeServer final : public grpc::CallbackGenericService, public StreamHandl
   net::RunningServer running_;
   std::mutex mutex_;
   std::condition_variable ended_;
-  std::shared_ptr<WorkerStream> stream_;
+  std::shared_ptr<StreamToWorker> stream_;
 };
 
 BucketPlan OneBucket(int64_t length) {
@@ -129,7 +130,7 @@ TEST_F(ClientOfFake, RefusesFramesThatNobodyAskedFor) {
        "reply for part 1 and step -1"},
   };
   for (const Case& wrong : cases) {
-    FakeServer server([&](WorkerStream& stream, const FrameHeader& header) {
+    FakeServer server([&](StreamToWorker& stream, const FrameHeader& header) {
       // Once part 1 has been asked for too, so that either part may be wrong.
       return header.part == 1 ? stream.Send(wrong.answer, 1) : absl::OkStatus();
     });
@@ -144,7 +145,7 @@ TEST_F(ClientOfFake, RefusesFramesThatNobodyAskedFor) {
 }
 
 TEST_F(ClientOfFake, RefusesASecondReply) {
-  FakeServer server([&](WorkerStream& stream, const FrameHeader& header) {
+  FakeServer server([&](StreamToWorker& stream, const FrameHeader& header) {
     if (header.part != 0) return absl::OkStatus();
     const grpc::ByteBuffer reply =
         Reply({.kind = FrameKind::kReply, .part = 0, .step = 0, .version = 1}, {1, 1, 1, 1});
@@ -156,7 +157,7 @@ TEST_F(ClientOfFake, RefusesASecondReply) {
 }
 
 TEST_F(ClientOfFake, TellsWhyAServerEndedTheStream) {
-  FakeServer server([](WorkerStream&, const FrameHeader&) {
+  FakeServer server([](StreamToWorker&, const FrameHeader&) {
     return absl::FailedPreconditionError("worker 1 left");
   });
   auto client = Connect(server);
@@ -168,7 +169,7 @@ TEST_F(ClientOfFake, TellsWhyAServerEndedTheStream) {
 }
 
 TEST_F(ClientOfFake, AServerThatEndsWithoutAReasonIsLost) {
-  FakeServer server([](WorkerStream& stream, const FrameHeader&) {
+  FakeServer server([](StreamToWorker& stream, const FrameHeader&) {
     stream.Fail(absl::OkStatus());
     return absl::OkStatus();
   });
@@ -179,7 +180,7 @@ TEST_F(ClientOfFake, AServerThatEndsWithoutAReasonIsLost) {
 }
 
 TEST_F(ClientOfFake, ConnectingEndsWhenCancelled) {
-  FakeServer server([](WorkerStream&, const FrameHeader&) { return absl::OkStatus(); });
+  FakeServer server([](StreamToWorker&, const FrameHeader&) { return absl::OkStatus(); });
   net::TcpRelay silent(server.address());
   silent.Freeze();
   Client::Options options;
@@ -195,6 +196,48 @@ TEST_F(ClientOfFake, ConnectingEndsWhenCancelled) {
   EXPECT_EQ(asked, 3);
 }
 
+// Three parts of one value and two credits: the third push waits for a reply.
+TEST_F(ClientOfFake, PushesNoMoreThanItsCredits) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<int64_t> pushed;
+  StreamToWorker* worker = nullptr;
+  FakeServer server([&](StreamToWorker& stream, const FrameHeader& header) {
+    const std::lock_guard lock(mutex);
+    worker = &stream;
+    pushed.push_back(header.part);
+    changed.notify_all();
+    return absl::OkStatus();
+  });
+  Client::Options options;
+  options.servers = {server.address()};
+  options.part_bytes = 4;
+  options.credits = 2;
+  options.total_steps = 5;
+  auto client = Client::Connect(options, OneBucket(3), timeline_);
+  ASSERT_TRUE(client.ok()) << client.status();
+  std::vector<float> values(3, 1);
+  (*client)->BeginStep(0, values, values);
+  (*client)->PushBucket(0);
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return pushed.size() == 2; });
+  EXPECT_FALSE(
+      changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return pushed.size() > 2; }));
+  const auto answer = [&](uint32_t part) {
+    return worker->Send(
+        Reply({.kind = FrameKind::kReply, .part = part, .step = 0, .version = 1}, {5.0f + part}),
+        3);
+  };
+  EXPECT_EQ(answer(1), absl::OkStatus());
+  changed.wait(lock, [&] { return pushed.size() == 3; });
+  EXPECT_EQ(answer(0), absl::OkStatus());
+  EXPECT_EQ(answer(2), absl::OkStatus());
+  lock.unlock();
+  EXPECT_EQ((*client)->Wait(), absl::OkStatus());
+  EXPECT_EQ(pushed, (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(values, (std::vector<float>{5, 6, 7}));
+}
+
 // Large parts, so that the transport is in the middle of writing them; the memory goes
 // right after the client.
 TEST_F(ClientOfFake, NeedsNoBufferOnceItIsDestroyed) {
@@ -203,7 +246,7 @@ TEST_F(ClientOfFake, NeedsNoBufferOnceItIsDestroyed) {
     std::mutex mutex;
     std::condition_variable changed;
     bool first_came = false;
-    FakeServer server([&](WorkerStream&, const FrameHeader&) {
+    FakeServer server([&](StreamToWorker&, const FrameHeader&) {
       const std::lock_guard lock(mutex);
       first_came = true;
       changed.notify_all();

@@ -98,6 +98,7 @@ TEST(Exchange, SyncEqualsASerialComputationToTheBit) {
   for (const int servers : {1, 2, 3}) {
     proto::Job job = TestJob(proto::Strategy::ps_sync, 3, servers);
     job.set_deterministic(true);
+    job.mutable_ps()->set_credits(servers);
     TestCluster cluster(job, {40, 0, 60});
     const auto parameters = TrainAll(cluster, 20);
     const std::vector<float> expected = SerialSync(job, 20);
@@ -122,7 +123,9 @@ TEST(Exchange, OneWorkerIsEnough) {
 }
 
 TEST(Exchange, AsyncAppliesEveryPush) {
-  TestCluster cluster(TestJob(proto::Strategy::ps_async, 3, 2), {40, 0, 60});
+  proto::Job job = TestJob(proto::Strategy::ps_async, 3, 2);
+  job.mutable_ps()->set_credits(1);
+  TestCluster cluster(job, {40, 0, 60});
   TrainAll(cluster, 20);
   for (int rank = 0; rank < 2; ++rank) {
     const proto::ServerReport report = cluster.server(rank).report();

@@ -17,6 +17,7 @@ proto::Job TestJob(proto::Strategy::Name strategy, int workers, int servers) {
   job.set_workers(workers);
   job.set_servers(servers);
   job.mutable_ps()->set_part_bytes(16);
+  job.mutable_ps()->set_credits(1000);  // all parts at once, so that tests can count them
   job.mutable_learning_rate()->set_base(0.125);
   job.mutable_learning_rate()->set_warmup_steps(0);
   job.mutable_learning_rate()->set_decay(proto::LearningRate::constant);
@@ -61,6 +62,7 @@ Client::Options TestCluster::ClientOptions(int worker) const {
   options.identity = WorkerIdentity(worker);
   for (const auto& server : servers_) options.servers.push_back(server->address());
   options.part_bytes = job_.ps().part_bytes();
+  options.credits = job_.ps().credits();
   options.total_steps = kTotalSteps;
   return options;
 }

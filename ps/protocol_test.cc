@@ -17,7 +17,9 @@
 namespace crossover::ps {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // A stream on which anything can be sent, one blocking operation at a time.
 class RawStream {
@@ -111,7 +113,7 @@ class Protocol : public ::testing::Test {
     EXPECT_EQ(status.code(), code) << status;
     EXPECT_THAT(status.message(), HasSubstr(text));
     cluster_.WaitUntil([&] { return cluster_.lost().size() == 1; });
-    EXPECT_THAT(cluster_.lost()[0], HasSubstr(text));
+    EXPECT_THAT(cluster_.lost()[0], AllOf(StartsWith("worker 1 at 127.0.0.1:"), HasSubstr(text)));
     Timeline timeline(cluster_.clock());
     auto client = Client::Connect(cluster_.ClientOptions(0), cluster_.buckets(), timeline);
     ASSERT_TRUE(client.ok()) << client.status();

@@ -17,7 +17,7 @@
 #include "net/thread_handover.h"
 #include "ps/frame_buffer.h"
 #include "ps/served_shards.h"
-#include "ps/server_stream.h"
+#include "ps/stream_to_worker.h"
 #include "ps/wire.h"
 
 namespace crossover::ps {
@@ -43,7 +43,7 @@ class Server::Impl final : public grpc::CallbackGenericService, public StreamHan
 
  private:
   struct Member {
-    std::shared_ptr<WorkerStream> stream;  // while it lasts
+    std::shared_ptr<StreamToWorker> stream;  // while it lasts
     std::string peer;
     bool connected = false;  // has been once
     bool planned = false;
@@ -60,7 +60,8 @@ class Server::Impl final : public grpc::CallbackGenericService, public StreamHan
   absl::Status CheckEqualPlans(int worker, const WorkerPlan& plan) const;
   absl::Status Deliver(absl::StatusOr<std::vector<Reply>> replies, const ServedShards& shards);
   void Send(int worker, const grpc::ByteBuffer& message, const ServedShards& shards);
-  std::shared_ptr<WorkerStream> StreamOf(int worker) const;
+  std::shared_ptr<StreamToWorker> StreamOf(int worker) const;
+  absl::Status Named(int worker, const absl::Status& why) const;
   void NoteStep(int worker, int64_t step);
   void ReportLost(int worker, const absl::Status& why);
 
@@ -145,7 +146,7 @@ grpc::ServerGenericBidiReactor* Server::Impl::CreateReactor(
   member.connected = true;
   member.peer = net::PeerAddress(*context);
   ++live_streams_;
-  member.stream = WorkerStream::Start(*rank, *this);
+  member.stream = StreamToWorker::Start(*rank, *this);
   return member.stream.get();
 }
 
@@ -163,7 +164,7 @@ absl::Status Server::Impl::OnMessage(int worker, const grpc::ByteBuffer& buffer)
           FrameKindName(header->kind), " frame of worker ", worker, ": use more servers"));
     }
   }
-  if (!status.ok()) ReportLost(worker, status);
+  if (!status.ok()) ReportLost(worker, Named(worker, status));
   return status;
 }
 
@@ -253,7 +254,7 @@ absl::Status Server::Impl::HandleLeave(int worker, ServedShards& shards) {
   for (const int stranded : outcome.stranded) {
     const auto stream = StreamOf(stranded);
     if (stream != nullptr) stream->Fail(outcome.failure);
-    ReportLost(stranded, outcome.failure);
+    ReportLost(stranded, Named(stranded, outcome.failure));
   }
   if (options_.on_worker_leaving) options_.on_worker_leaving(worker);
   Send(worker, MakeMessage({.kind = FrameKind::kAck}), shards);
@@ -275,9 +276,15 @@ void Server::Impl::Send(int worker, const grpc::ByteBuffer& message, const Serve
   if (!status.ok()) ReportLost(worker, status);
 }
 
-std::shared_ptr<WorkerStream> Server::Impl::StreamOf(int worker) const {
+std::shared_ptr<StreamToWorker> Server::Impl::StreamOf(int worker) const {
   const std::lock_guard lock(mutex_);
   return members_[worker].stream;
+}
+
+// For the server's log; on its own stream a worker knows who it is.
+absl::Status Server::Impl::Named(int worker, const absl::Status& why) const {
+  const std::lock_guard lock(mutex_);
+  return Annotate(why, absl::StrCat("worker ", worker, " at ", members_[worker].peer, ": "));
 }
 
 void Server::Impl::NoteStep(int worker, int64_t step) {

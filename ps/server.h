@@ -32,7 +32,8 @@ class Server {
     net::Identity identity;  // this server's; rank below job.servers()
     std::string address = "127.0.0.1:0";
     // Called from internal threads; must not block. A worker's stream ended without
-    // a leave, or was ended because of what it sent; at most once for each worker.
+    // a leave, or was ended because of what it sent; at most once for each worker. `why`
+    // names the worker.
     std::function<void(int worker, const absl::Status& why)> on_worker_lost;
     // A worker says that it pushes no more; its connection is still there.
     std::function<void(int worker)> on_worker_leaving;

@@ -59,6 +59,10 @@ TEST_P(BitIdentity, SingleServersAndAllReduceAgree) {
   if (workers > 1 && optimizer == proto::OptimizerKind::nesterov) {
     EXPECT_EQ(ParametersOf(job, absl::StrCat("shared-memory-", workers)), single);
   }
+  job.mutable_allreduce()->set_transport(proto::Transport::grpc);
+  if (optimizer == proto::OptimizerKind::nesterov) {
+    EXPECT_EQ(ParametersOf(job, absl::StrCat("grpc-", workers)), single);
+  }
 
   job.set_strategy(proto::Strategy::ps_sync);
   for (int servers = 1; servers <= 3; ++servers) {

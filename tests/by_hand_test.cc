@@ -297,7 +297,9 @@ TEST_F(ByHand, ALostProcessEndsTheOthers) {
                                                   : lost == 1 ? "worker 1"
                                                               : "server 0 at 127.0.0.1:"));
     }
-    EXPECT_LT(clock_.NowNs() - lost_at_ns, int64_t{2} * 3'000'000'000);
+    // Detection and everyone's end are within loss_s; the rest is the test's own looking on.
+    EXPECT_LT(static_cast<double>(clock_.NowNs() - lost_at_ns) * 1e-9,
+              job_.deadlines().loss_s() + 2);
   }
 }
 

@@ -2,6 +2,7 @@
 // what the formulas say of its gradients, and has no accuracy.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/job.h"
@@ -67,6 +68,71 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Emulated,
                                          proto::Strategy::allreduce_ring),
                          [](const auto& info) { return StrategyName(info.param); });
 
+// What all workers sent is what the algorithm's closed form says, and the worker tells what it
+// used.
+class Ledger : public testing::TestWithParam<proto::AllReduce::Algorithm> {};
+
+TEST_P(Ledger, IsTheFormulaOfTheAlgorithm) {
+  proto::Job job = EmulatedJob(proto::Strategy::allreduce_ring);
+  job.set_workers(3);
+  job.set_global_batch(9);
+  job.mutable_allreduce()->set_algorithm(GetParam());
+  const std::string name = proto::AllReduce::Algorithm_Name(GetParam());
+  const auto outcome = RunJob(job, "ledger-" + name);
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  double sent = 0, received = 0;
+  for (const proto::ProcessReport& process : outcome->reports) {
+    const proto::WorkerReport& report = process.worker();
+    sent += static_cast<double>(report.payload_sent_bytes());
+    received += static_cast<double>(report.payload_received_bytes());
+    ASSERT_EQ(report.all_reduces_size(), 1);
+    EXPECT_EQ(report.all_reduces(0).algorithm(), name);
+  }
+  const double formula = 10 * 3 * BytesPerSynchronisation(job, 120'000);
+  EXPECT_DOUBLE_EQ(sent, formula);
+  EXPECT_DOUBLE_EQ(received, formula);
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, Ledger,
+                         testing::Values(proto::AllReduce::ring, proto::AllReduce::direct,
+                                         proto::AllReduce::halving_doubling,
+                                         proto::AllReduce::recursive_doubling,
+                                         proto::AllReduce::tree, proto::AllReduce::hierarchical),
+                         [](const auto& info) {
+                           return proto::AllReduce::Algorithm_Name(info.param);
+                         });
+
+TEST(EmulatedLedger, AutomaticTakesForEachBucketWhatTheJobsFitSays) {
+  proto::Job job = EmulatedJob(proto::Strategy::allreduce_ring);
+  job.set_workers(3);
+  job.set_global_batch(9);
+  job.mutable_buckets()->set_first_bytes(400'000);  // scaled: 40,000 bytes, and 80,000 of the rest
+  job.mutable_allreduce()->set_algorithm(proto::AllReduce::automatic);
+  proto::TransportCosts& costs = *job.mutable_allreduce()->add_costs();
+  costs.set_transport("tcp");
+  // 3 steps and 2 M of recursive doubling beside the ring's 4 steps and 4/3 M: even at 60,000
+  // bytes.
+  costs.set_alpha_us(40);
+  costs.set_message_us(1000);
+  costs.set_beta_us_per_byte(1e-3);
+  costs.set_gamma_us_per_byte(0);
+  const auto outcome = RunJob(job, "ledger-automatic");
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  double sent = 0;
+  for (const proto::ProcessReport& process : outcome->reports) {
+    const proto::WorkerReport& report = process.worker();
+    sent += static_cast<double>(report.payload_sent_bytes());
+    ASSERT_EQ(report.all_reduces_size(), 2);
+    EXPECT_EQ(report.all_reduces(0).algorithm(), "recursive_doubling");
+    EXPECT_GE(report.all_reduces(0).up_to_bytes(), 40'000);
+    EXPECT_LT(report.all_reduces(0).up_to_bytes(), 80'000);
+    EXPECT_EQ(report.all_reduces(1).algorithm(), "ring");
+  }
+  const double each = AllReduceBytes(proto::AllReduce::recursive_doubling, 3, 40'000) +
+                      AllReduceBytes(proto::AllReduce::ring, 3, 80'000);
+  EXPECT_DOUBLE_EQ(sent, 10 * 3 * each);
+}
+
 TEST(EmulatedStraggler, IsSlowAndTheOtherIsNot) {
   proto::Job job = EmulatedJob(proto::Strategy::ps_async);
   job.mutable_straggler()->set_rank(1);
@@ -77,7 +143,10 @@ TEST(EmulatedStraggler, IsSlowAndTheOtherIsNot) {
     EXPECT_GE(outcome->reports[1].worker().steps().compute_ns(step), 3 * kStepMs * kMs);
   }
   const proto::WorkerReport& other = outcome->reports[0].worker();
-  EXPECT_GE(other.steps().compute_ns(0), kStepMs * kMs);
+  const auto& other_ns = other.steps().compute_ns();
+  const int64_t fastest_ns = *std::min_element(other_ns.begin(), other_ns.end());
+  EXPECT_GE(fastest_ns, kStepMs * kMs);
+  EXPECT_LT(fastest_ns, 2 * kStepMs * kMs);  // of ten steps one is not held up by the machine
 }
 
 }  // namespace

@@ -12,12 +12,6 @@ namespace {
 
 constexpr double kTolerance = 1e-6;
 
-Outcome RunOrFail(const proto::Job& job, const std::string& name) {
-  absl::StatusOr<Outcome> outcome = RunJob(job, name);
-  EXPECT_TRUE(outcome.ok()) << name << ": " << outcome.status();
-  return outcome.ok() ? *outcome : Outcome{{}, {{}}};
-}
-
 proto::Job JobUnder(proto::Strategy::Name strategy, int workers) {
   proto::Job job = SmallJob(MakeSmallData(1200));
   job.set_strategy(strategy);
@@ -25,31 +19,36 @@ proto::Job JobUnder(proto::Strategy::Name strategy, int workers) {
   return job;
 }
 
-double Difference(const Outcome& a, const Outcome& b) {
-  if (a.parameters.front().size() != b.parameters.front().size()) return 1;
-  return RelativeDifference(a.parameters.front(), b.parameters.front());
+// Runs the job: its parameters end where those of `expected` did.
+void ExpectAgreement(const proto::Job& job, const std::string& name, const Outcome& expected) {
+  const absl::StatusOr<Outcome> outcome = RunJob(job, name);
+  ASSERT_TRUE(outcome.ok()) << name << ": " << outcome.status();
+  const std::vector<float>& parameters = outcome->parameters.front();
+  ASSERT_EQ(parameters.size(), expected.parameters.front().size()) << name;
+  EXPECT_LE(RelativeDifference(parameters, expected.parameters.front()), kTolerance) << name;
 }
 
 TEST(Equivalence, SynchronousStrategiesAgreeWithTheSingleProcess) {
   for (const int workers : {1, 2, 3, 4}) {
-    const Outcome single =
-        RunOrFail(JobUnder(proto::Strategy::single, workers), absl::StrCat("single-", workers));
+    const auto single =
+        RunJob(JobUnder(proto::Strategy::single, workers), absl::StrCat("single-", workers));
+    ASSERT_TRUE(single.ok()) << single.status();
     for (const proto::Strategy::Name strategy :
          {proto::Strategy::ps_sync, proto::Strategy::allreduce_ring}) {
       const std::string name = absl::StrCat(proto::Strategy::Name_Name(strategy), "-", workers);
-      EXPECT_LE(Difference(RunOrFail(JobUnder(strategy, workers), name), single), kTolerance)
-          << name;
+      ExpectAgreement(JobUnder(strategy, workers), name, *single);
     }
   }
 }
 
 TEST(Equivalence, LocalSgdWithOneStepIsAllReduce) {
-  const Outcome ring = RunOrFail(JobUnder(proto::Strategy::allreduce_ring, 3), "ring");
+  const auto ring = RunJob(JobUnder(proto::Strategy::allreduce_ring, 3), "ring");
+  ASSERT_TRUE(ring.ok()) << ring.status();
   proto::Job local = JobUnder(proto::Strategy::local_sgd, 3);
   local.mutable_local_sgd()->set_local_steps(1);
-  EXPECT_LE(Difference(RunOrFail(local, "local-ring"), ring), kTolerance);
+  ExpectAgreement(local, "local-ring", *ring);
   local.mutable_local_sgd()->set_through(proto::LocalSgd::servers);
-  EXPECT_LE(Difference(RunOrFail(local, "local-servers"), ring), kTolerance);
+  ExpectAgreement(local, "local-servers", *ring);
 }
 
 TEST(Equivalence, LocalSgdIsTheSameThroughTheRingAndThroughServers) {
@@ -59,25 +58,28 @@ TEST(Equivalence, LocalSgdIsTheSameThroughTheRingAndThroughServers) {
   local.mutable_local_sgd()->set_first_phase_steps(5);
   local.mutable_local_sgd()->set_outer_learning_rate(0.7);
   local.mutable_local_sgd()->set_outer_momentum(0.9);
-  const Outcome ring = RunOrFail(local, "outer-ring");
+  const auto ring = RunJob(local, "outer-ring");
+  ASSERT_TRUE(ring.ok()) << ring.status();
   local.mutable_local_sgd()->set_through(proto::LocalSgd::servers);
-  EXPECT_LE(Difference(RunOrFail(local, "outer-servers"), ring), kTolerance);
+  ExpectAgreement(local, "outer-servers", *ring);
 }
 
 TEST(Equivalence, AccumulationGivesTheLargeBatch) {
   proto::Job job = JobUnder(proto::Strategy::allreduce_ring, 2);
-  const Outcome whole = RunOrFail(job, "whole");
+  const auto whole = RunJob(job, "whole");
+  ASSERT_TRUE(whole.ok()) << whole.status();
   job.set_accumulation(3);
-  EXPECT_LE(Difference(RunOrFail(job, "accumulated"), whole), 1e-5);
+  ExpectAgreement(job, "accumulated", *whole);
 }
 
 TEST(Equivalence, AgreesOverTheUnevenEndsOfEpochs) {
   proto::Job job = JobUnder(proto::Strategy::single, 3);
   job.mutable_data()->set_path(MakeSmallData(1003));  // not divisible by ranks or batches
-  const Outcome single = RunOrFail(job, "uneven-single");
+  const auto single = RunJob(job, "uneven-single");
+  ASSERT_TRUE(single.ok()) << single.status();
   job.set_strategy(proto::Strategy::ps_sync);
-  EXPECT_LE(Difference(RunOrFail(job, "uneven-ps"), single), kTolerance);
-  EXPECT_GT(single.reports.front().worker().evaluations_size(), 1) << "an epoch ended on the way";
+  ExpectAgreement(job, "uneven-ps", *single);
+  EXPECT_GT(single->reports.front().worker().evaluations_size(), 1) << "an epoch ended on the way";
 }
 
 // Per worker and synchronised step of M bytes: ring 2 (N-1)/N M, servers M, each way.
@@ -87,12 +89,13 @@ TEST(Ledger, EqualsTheFormulas) {
        {proto::Strategy::ps_sync, proto::Strategy::ps_async, proto::Strategy::ps_ssp,
         proto::Strategy::allreduce_ring}) {
     const std::string name = absl::StrCat("ledger-", proto::Strategy::Name_Name(strategy));
-    const Outcome outcome = RunOrFail(JobUnder(strategy, workers), name);
+    const auto outcome = RunJob(JobUnder(strategy, workers), name);
+    ASSERT_TRUE(outcome.ok()) << name << ": " << outcome.status();
     int64_t sent = 0;
     int64_t received = 0;
     double model_bytes = 0;
     for (int rank = 0; rank < workers; ++rank) {
-      const proto::WorkerReport& report = outcome.reports[rank].worker();
+      const proto::WorkerReport& report = outcome->reports[rank].worker();
       sent += report.payload_sent_bytes();
       received += report.payload_received_bytes();
       model_bytes = 4.0 * static_cast<double>(report.parameter_count());
@@ -110,8 +113,8 @@ TEST(Ledger, EqualsTheFormulas) {
     EXPECT_EQ(received, std::llround(50 * per_step)) << name;
     if (strategy == proto::Strategy::allreduce_ring) continue;
     int64_t servers_received = 0;
-    for (size_t i = workers; i < outcome.reports.size(); ++i) {
-      servers_received += outcome.reports[i].server().payload_received_bytes();
+    for (size_t i = workers; i < outcome->reports.size(); ++i) {
+      servers_received += outcome->reports[i].server().payload_received_bytes();
     }
     EXPECT_EQ(servers_received, sent) << name;
   }
@@ -123,15 +126,16 @@ TEST(Ledger, LocalSgdSendsEveryHSteps) {
     proto::Job job = JobUnder(proto::Strategy::local_sgd, 4);
     job.mutable_local_sgd()->set_through(through);
     const std::string name = absl::StrCat("ledger-", proto::LocalSgd::Through_Name(through));
-    const Outcome outcome = RunOrFail(job, name);
+    const auto outcome = RunJob(job, name);
+    ASSERT_TRUE(outcome.ok()) << name << ": " << outcome.status();
     int64_t sent = 0;
     for (int rank = 0; rank < 4; ++rank) {
-      const proto::WorkerReport& report = outcome.reports[rank].worker();
+      const proto::WorkerReport& report = outcome->reports[rank].worker();
       EXPECT_EQ(report.synchronisations(), 7) << name;
       EXPECT_GE(report.wire_sent_bytes(), report.payload_sent_bytes()) << name;
       sent += report.payload_sent_bytes();
     }
-    const int64_t model_bytes = 4 * outcome.reports[0].worker().parameter_count();
+    const int64_t model_bytes = 4 * outcome->reports[0].worker().parameter_count();
     EXPECT_EQ(sent, 7 * (through == proto::LocalSgd::allreduce ? 2 * 3 : 4) * model_bytes) << name;
   }
 }
@@ -143,10 +147,11 @@ TEST(Spans, CoverTheStep) {
     const std::string name = absl::StrCat("spans-", proto::Strategy::Name_Name(strategy));
     proto::Job job = JobUnder(strategy, 2);
     job.set_global_batch(512);
-    const Outcome outcome = RunOrFail(job, name);
+    const auto outcome = RunJob(job, name);
+    ASSERT_TRUE(outcome.ok()) << name << ": " << outcome.status();
     int64_t covered = 0;
     int64_t whole = 0;
-    for (const proto::ProcessReport& process : outcome.reports) {
+    for (const proto::ProcessReport& process : outcome->reports) {
       const proto::StepColumns& steps = process.worker().steps();
       for (int i = 5; i < steps.step_size(); ++i) {
         covered += steps.covered_ns(i);
@@ -165,10 +170,11 @@ TEST(BoundedStaleness, HoldsTheFastAndNeverPassesTheBound) {
   job.mutable_straggler()->set_rank(1);
   job.mutable_straggler()->set_factor(3);
   job.set_global_batch(768);
-  const Outcome outcome = RunOrFail(job, "ssp");
+  const auto outcome = RunJob(job, "ssp");
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
   int64_t held = 0;
-  for (size_t i = 3; i < outcome.reports.size(); ++i) {
-    const proto::ServerReport& server = outcome.reports[i].server();
+  for (size_t i = 3; i < outcome->reports.size(); ++i) {
+    const proto::ServerReport& server = outcome->reports[i].server();
     EXPECT_LE(server.lead_steps_max(), 2);
     EXPECT_GT(server.lead_steps_max(), 0);
     for (const int64_t replies : server.held_replies()) held += replies;
@@ -179,9 +185,9 @@ TEST(BoundedStaleness, HoldsTheFastAndNeverPassesTheBound) {
   // The same from the workers' own clocks, which are one on this host: nobody began
   // step t before everybody had ended step t - 1 - bound.
   for (int fast = 0; fast < 3; ++fast) {
-    const proto::StepColumns& mine = outcome.reports[fast].worker().steps();
+    const proto::StepColumns& mine = outcome->reports[fast].worker().steps();
     for (int slow = 0; slow < 3; ++slow) {
-      const proto::StepColumns& other = outcome.reports[slow].worker().steps();
+      const proto::StepColumns& other = outcome->reports[slow].worker().steps();
       for (int step = 3; step < mine.step_size(); ++step) {
         EXPECT_GE(mine.start_ns(step), other.start_ns(step - 3))
             << "worker " << fast << " in step " << step << " against worker " << slow;

@@ -4,7 +4,6 @@
 // behind. What checks of several hosts find before a start (data that differ): hosts_test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <csignal>
@@ -17,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/clock.h"
 #include "core/job.h"
+#include "core/status.h"
 #include "experiments/lab_session.h"
 #include "experiments/reduce_run.h"
 #include "experiments/run_reports.h"
@@ -27,6 +27,7 @@
 #include "os/wall_time.h"
 #include "tests/cluster_fixture.h"
 #include "tests/failure_case.h"
+#include "tests/lab_available.h"
 #include "tests/odd_host.h"
 
 namespace crossover::tests {
@@ -45,33 +46,24 @@ constexpr double kLoss = 0.05;
 class LabForAll : public testing::Environment {
  public:
   void TearDown() override { lab_.reset(); }
-  // Null with the reason where this machine cannot make it.
-  lab::NetworkLab* Get(std::string& why) {
-    if (lab_ == nullptr && why_.empty()) BringUp();
-    why = why_;
+  absl::StatusOr<lab::NetworkLab*> Get() {
+    if (lab_ == nullptr && failure_.ok()) failure_ = BringUp();
+    if (!failure_.ok()) return failure_;
     return lab_.get();
   }
 
  private:
-  void BringUp() {
-    if (geteuid() != 0) {
-      why_ = "a network lab needs root";
-      return;
-    }
+  absl::Status BringUp() {
     lab::LabOptions options;
     options.network = lab::ParseNetworkSpec("1gbit").value();
     options.nodes = lab::WorkersAndServers(kMatrixWorkers, kMatrixServers);
     options.need_loss_control = true;
     options.switch_binary = "lab/switch";
-    auto up = lab::NetworkLab::Up(options);
-    if (up.ok()) {
-      lab_ = *std::move(up);
-    } else {
-      why_ = std::string(up.status().message());
-    }
+    ASSIGN_OR_RETURN(lab_, lab::NetworkLab::Up(options));
+    return absl::OkStatus();
   }
   std::unique_ptr<lab::NetworkLab> lab_;
-  std::string why_;
+  absl::Status failure_;
 };
 
 LabForAll* const shared_lab =
@@ -284,9 +276,11 @@ TEST_P(Failure, EndsOrGoesOnAndNamesTheCulprit) {
   lab::NetworkLab* lab = nullptr;
   std::optional<lab::ScopedNamespace> control;
   if (NeedsLab(cell)) {
-    std::string why;
-    lab = shared_lab->Get(why);
-    if (lab == nullptr) GTEST_SKIP() << "no network lab here: " << why;
+    const std::string why = WhyNoLab();
+    if (!why.empty()) GTEST_SKIP() << "no network lab here: " << why;
+    const absl::StatusOr<lab::NetworkLab*> brought_up = shared_lab->Get();
+    ASSERT_TRUE(brought_up.ok()) << brought_up.status();
+    lab = *brought_up;
     auto entered = lab::ScopedNamespace::Enter(lab->control().network_namespace);
     ASSERT_TRUE(entered.ok()) << entered.status();
     control.emplace(*std::move(entered));

@@ -6,7 +6,9 @@
 
 namespace crossover::tests {
 
-// Why this machine makes no network lab; "" if it does. Makes one, which takes a second.
+// Why this machine can have no network lab: not root, no iproute2, no /dev/net/tun, or a kernel
+// or container that forbids a namespace or a device in it. Tries those, in a fraction of a
+// second. "" otherwise: what fails then is the lab's fault, and a test's failure.
 std::string WhyNoLab();
 
 }  // namespace crossover::tests

@@ -1,5 +1,6 @@
 // Evaluates what the training kept, after it, so that evaluation costs no training
-// time; and says how many samples had been trained on by then.
+// time; and says how many samples had been trained on by then. For the thread that the model
+// belongs to; EvaluateAll blocks for all evaluations.
 #ifndef CROSSOVER_WORKER_EVALUATION_H_
 #define CROSSOVER_WORKER_EVALUATION_H_
 

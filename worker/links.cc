@@ -1,14 +1,17 @@
 #include "worker/links.h"
 
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "allreduce/choice.h"
-#include "allreduce/host_sharing.h"
+#include "allreduce/choice_ranges.h"
 #include "core/job.h"
 #include "core/status.h"
+#include "core/transport_costs.h"
 #include "os/host_identity.h"
 
 namespace crossover::worker {
@@ -21,76 +24,120 @@ std::vector<std::string> Addresses(const std::vector<net::RosterMember>& members
 }
 
 using allreduce::Algorithm;
+using allreduce::CostFit;
 using allreduce::Kind;
+using Extent = allreduce::HostSharing::Extent;
 
-Algorithm AllReduceOf(const proto::Job& job, const allreduce::Place& place, int64_t bytes,
-                      const allreduce::CostFit& within_host) {
-  // Deterministic mode sums at the owner, in rank order.
-  if (job.deterministic()) return Algorithm::kDirect;
-  switch (job.allreduce().algorithm()) {
-    case proto::AllReduce::ring:
-      return Algorithm::kRing;
-    case proto::AllReduce::direct:
-      return Algorithm::kDirect;
-    case proto::AllReduce::halving_doubling:
-      return Algorithm::kHalvingDoubling;
-    case proto::AllReduce::recursive_doubling:
-      return Algorithm::kRecursiveDoubling;
-    case proto::AllReduce::tree:
-      return Algorithm::kTree;
-    case proto::AllReduce::hierarchical:
-      return Algorithm::kHierarchical;
-    case proto::AllReduce::automatic:
-      break;
-  }
-  return allreduce::Choose(Kind::kAllReduce, bytes, place, allreduce::DefaultFitOfTcp(),
-                           within_host);
+bool OverGrpc(const proto::Job& job) {
+  return job.allreduce().transport() == proto::Transport::grpc;
 }
 
-// `within_host` may change until the first collective of training.
+// The algorithm that all AllReduces take; none where each size has its own.
+absl::StatusOr<std::optional<Algorithm>> NamedAlgorithm(const proto::Job& job) {
+  // Deterministic mode sums at the owner, in rank order.
+  if (job.deterministic()) return Algorithm::kDirect;
+  if (job.allreduce().algorithm() == proto::AllReduce::automatic) return std::nullopt;
+  const std::string& name = proto::AllReduce::Algorithm_Name(job.allreduce().algorithm());
+  const std::optional<Algorithm> named = allreduce::AlgorithmNamed(name);
+  if (named) return named;
+  return absl::UnimplementedError(absl::StrCat("allreduce.algorithm is ", name,
+                                               ", which has no schedule here; fix: "
+                                               "--allreduce.algorithm=automatic"));
+}
+
+CostFit CostsFor(const proto::Job& job) {
+  const proto::TransportCosts* costs = CostsOfTransport(job.allreduce());
+  return costs != nullptr ? allreduce::FitOf(*costs) : allreduce::DefaultFitOfTcp();
+}
+
+CostFit CostsWithinHosts(const proto::Job& job) {
+  const proto::TransportCosts* costs = CostsOfSharedMemory(job.allreduce());
+  return costs != nullptr ? allreduce::FitOf(*costs) : allreduce::DefaultFitOfSharedMemory();
+}
+
+// `within_host` is borrowed, and may change where the communicator drops its plans. None: as
+// between hosts.
 allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job, uint64_t fingerprint,
-                                                     const allreduce::CostFit& within_host) {
+                                                     std::optional<Algorithm> named,
+                                                     const std::optional<CostFit>& within_host) {
   allreduce::Communicator::Options options;
   options.job = fingerprint;
   options.engine.silence_s = job.deadlines().step_s();
   options.engine.chunk_bytes = job.allreduce().chunk_bytes();
   options.engine.yield = true;  // the backward pass wants the core
-  options.choose = [job, &within_host](Kind kind, const allreduce::Place& place, int64_t bytes) {
-    if (kind == Kind::kAllReduce) return AllReduceOf(job, place, bytes, within_host);
-    return allreduce::Choose(kind, bytes, place, allreduce::DefaultFitOfTcp());
+  // What a rank waits for passes through gRPC's threads, which need the cores.
+  if (OverGrpc(job)) options.engine.spin_rounds = 0;
+  options.choose = [named, &within_host, costs = CostsFor(job)](
+                       Kind kind, const allreduce::Place& place, int64_t bytes) {
+    if (kind == Kind::kAllReduce && named) return *named;
+    return allreduce::Choose(kind, bytes, place, costs, within_host.value_or(costs));
   };
   return options;
 }
 
+absl::StatusOr<std::unique_ptr<net::Endpoint>> ConnectPeers(Links::Options& options,
+                                                            const Clock& clock) {
+  const auto fill = [&options](auto& endpoint) {
+    endpoint.identity = options.identity;
+    endpoint.addresses = Addresses(options.roster.workers);
+    endpoint.connect_s = options.job.deadlines().join_s();
+    endpoint.cancelled = options.cancelled;
+  };
+  if (OverGrpc(options.job)) {
+    net::GrpcEndpointOptions grpc;
+    fill(grpc);
+    return net::ConnectGrpc(std::move(options.listener.grpc), grpc, clock);
+  }
+  net::TcpEndpointOptions tcp;
+  fill(tcp);
+  return net::ConnectTcp(std::move(options.listener.tcp), tcp, clock);
+}
+
+// Where constants come from that choose. Null: the job has none.
+std::string SourceOfCosts(const proto::AllReduce& allreduce, const proto::TransportCosts* costs) {
+  if (costs == nullptr) return "the shipped defaults";
+  return absl::StrCat("the fit ", allreduce.fit(), " (", costs->transport(),
+                      costs->network().empty() ? "" : ", ", costs->network(), ")");
+}
+
+int HostsOf(const std::vector<int>& host_of) {
+  return static_cast<int>(std::set<int>(host_of.begin(), host_of.end()).size());
+}
+
 }  // namespace
 
+std::string PeerListener::address() const {
+  if (tcp != nullptr) return tcp->address();
+  return grpc != nullptr ? grpc->address() : "";
+}
+
+absl::StatusOr<PeerListener> ListenForPeers(const proto::Job& job, const std::string& host,
+                                            int port) {
+  PeerListener listener;
+  if (UsesCollectives(job) && OverGrpc(job)) {
+    ASSIGN_OR_RETURN(listener.grpc, net::GrpcListener::Listen(host, port));
+  } else if (UsesCollectives(job)) {
+    ASSIGN_OR_RETURN(listener.tcp, net::TcpListener::Listen(host, port));
+  }
+  return listener;
+}
+
 bool SharesMemory(const proto::Job& job) {
-  return UsesCollectives(job) && job.allreduce().transport() != proto::Transport::tcp;
+  const proto::Transport::Name transport = job.allreduce().transport();
+  return UsesCollectives(job) &&
+         (transport == proto::Transport::shared_memory || transport == proto::Transport::automatic);
 }
 
 absl::StatusOr<std::unique_ptr<Links>> Links::Open(Options options, Timeline& timeline) {
   std::unique_ptr<Links> links(new Links());
   const proto::Job& job = options.job;
-  if (UsesCollectives(job)) {
-    net::TcpEndpointOptions tcp;
-    tcp.identity = options.identity;
-    tcp.addresses = Addresses(options.roster.workers);
-    tcp.connect_s = job.deadlines().join_s();
-    tcp.cancelled = options.cancelled;
-    ASSIGN_OR_RETURN(links->endpoint_,
-                     net::ConnectTcp(std::move(options.listener), tcp, timeline.clock()));
-    links->communicator_ = std::make_unique<allreduce::Communicator>(
-        *links->endpoint_,
-        CommunicatorOptions(job, options.identity.job_fingerprint, links->within_host_),
-        timeline.clock());
-    links->transport_ = "tcp";
-    RETURN_IF_ERROR(links->ShareMemory(job, options.shared_buffers, timeline.clock()));
-  }
+  if (UsesCollectives(job)) RETURN_IF_ERROR(links->OpenCollectives(options, timeline.clock()));
   if (UsesServers(job)) {
     ps::Client::Options client;
     client.identity = options.identity;
     client.servers = Addresses(options.roster.servers);
     client.part_bytes = job.ps().part_bytes();
+    client.credits = job.ps().credits();
     client.total_steps = options.total_steps;
     client.step_s = job.deadlines().step_s();
     client.connect_s = job.deadlines().join_s();
@@ -98,6 +145,48 @@ absl::StatusOr<std::unique_ptr<Links>> Links::Open(Options options, Timeline& ti
     ASSIGN_OR_RETURN(links->servers_, ps::Client::Connect(client, options.buckets, timeline));
   }
   return links;
+}
+
+absl::Status Links::OpenCollectives(Options& options, const Clock& clock) {
+  const proto::Job& job = options.job;
+  ASSIGN_OR_RETURN(const std::optional<Algorithm> named, NamedAlgorithm(job));
+  ASSIGN_OR_RETURN(endpoint_, ConnectPeers(options, clock));
+  communicator_ = std::make_unique<allreduce::Communicator>(
+      *endpoint_, CommunicatorOptions(job, options.identity.job_fingerprint, named, within_host_),
+      clock);
+  transport_ = ScheduleTransport(job.allreduce());
+  RETURN_IF_ERROR(ShareMemory(job, options.shared_buffers, clock));
+  DescribeAllReduces(job);
+  return absl::OkStatus();
+}
+
+void Links::DescribeAllReduces(const proto::Job& job) {
+  if (shares_ == Extent::kAllRanks) {
+    all_reduces_.emplace_back().set_algorithm("shared_memory");
+    return;
+  }
+  const allreduce::Communicator::Options& options = communicator_->options();
+  const allreduce::Place place = {
+      .rank = 0, .world_size = communicator_->world_size(), .root = 0, .host_of = options.host_of};
+  const std::vector<allreduce::ChoiceRange> ranges = allreduce::ChoiceRanges(
+      [&](int64_t bytes) { return options.choose(Kind::kAllReduce, place, bytes); });
+  for (const allreduce::ChoiceRange& range : ranges) {
+    proto::AllReduceRange& all_reduce = all_reduces_.emplace_back();
+    all_reduce.set_algorithm(allreduce::NameOf(range.algorithm));
+    all_reduce.set_up_to_bytes(range.up_to_bytes);
+    if (shares_ == Extent::kWithinHosts && range.algorithm == Algorithm::kHierarchical) {
+      all_reduce.set_hosts_sharing_memory(HostsOf(options.host_of));
+    }
+  }
+  const bool automatic = job.allreduce().algorithm() == proto::AllReduce::automatic;
+  absl::StrAppend(&transport_, "; algorithm ", automatic ? "automatic: " : "",
+                  allreduce::RangesText(ranges));
+  if (!automatic) return;
+  const proto::AllReduce& of_job = job.allreduce();
+  absl::StrAppend(&transport_, ", by ", SourceOfCosts(of_job, CostsOfTransport(of_job)));
+  if (shares_ == Extent::kNone) return;
+  absl::StrAppend(&transport_, ", within hosts by ",
+                  SourceOfCosts(of_job, CostsOfSharedMemory(of_job)));
 }
 
 absl::Status Links::ShareMemory(const proto::Job& job, const os::SharedBufferRegistry& buffers,
@@ -113,7 +202,6 @@ absl::Status Links::ShareMemory(const proto::Job& job, const os::SharedBufferReg
       allreduce::ShareHost(*communicator_, os::HostIdentity(), options, buffers, clock));
   communicator_->SetHosts(sharing.host_of);
   if (!SharesMemory(job)) return absl::OkStatus();
-  using Extent = allreduce::HostSharing::Extent;
   const bool all = sharing.extent == Extent::kAllRanks;
   if (!all && job.allreduce().transport() == proto::Transport::shared_memory) {
     return absl::FailedPreconditionError(
@@ -127,7 +215,8 @@ absl::Status Links::ShareMemory(const proto::Job& job, const os::SharedBufferReg
                                    : "tcp: ",
                             sharing.reason);
   if (!all && !some) return absl::OkStatus();
-  within_host_ = allreduce::DefaultFitOfSharedMemory();
+  shares_ = sharing.extent;
+  within_host_ = CostsWithinHosts(job);
   shared_memory_ = std::move(sharing.group);
   if (shared_memory_ != nullptr) communicator_->UseSharedMemory(*shared_memory_);
   return absl::OkStatus();

@@ -1,32 +1,48 @@
-// A worker's connections to the others: a communicator over TCP, streams to the
+// A worker's connections to the others: a communicator over TCP or gRPC, streams to the
 // servers, whichever the job needs; and the one handle that ends them all.
 #ifndef CROSSOVER_WORKER_LINKS_H_
 #define CROSSOVER_WORKER_LINKS_H_
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "allreduce/choice.h"
 #include "allreduce/communicator.h"
+#include "allreduce/host_sharing.h"
 #include "allreduce/shared_memory/group.h"
 #include "core/bucket_plan.h"
 #include "core/clock.h"
 #include "core/timeline.h"
 #include "net/endpoint.h"
+#include "net/grpc_endpoint.h"
 #include "net/identity.h"
 #include "net/rendezvous_client.h"
 #include "net/tcp_endpoint.h"
 #include "os/shared_memory.h"
 #include "proto/job.pb.h"
+#include "proto/report.pb.h"
 #include "ps/client.h"
 
 namespace crossover::worker {
 
 // Whether the job's collectives may go through memory that ranks of a host share.
 bool SharesMemory(const proto::Job& job);
+
+// Where the other workers reach this one: one of the two, by the job's transport; neither where the
+// job has no collectives.
+struct PeerListener {
+  std::unique_ptr<net::TcpListener> tcp;
+  std::unique_ptr<net::GrpcListener> grpc;
+  std::string address() const;  // host:port as bound; "" of neither
+};
+// Port 0 chooses one. A taken port is an error that names it.
+absl::StatusOr<PeerListener> ListenForPeers(const proto::Job& job, const std::string& host,
+                                            int port);
 
 // Thread-safe to Abort; otherwise belongs to the compute thread.
 class Links {
@@ -35,8 +51,7 @@ class Links {
     const proto::Job& job;  // validated
     const net::Identity& identity;
     const net::Roster& roster;
-    // Bound and published before the join; used only if the job has collectives.
-    std::unique_ptr<net::TcpListener> listener;
+    PeerListener listener;  // bound and published before the join
     const BucketPlan& buckets;
     // What the flat buffers may be from, where ranks of a host share memory.
     const os::SharedBufferRegistry& shared_buffers;
@@ -48,9 +63,11 @@ class Links {
   // links.
   static absl::StatusOr<std::unique_ptr<Links>> Open(Options options, Timeline& timeline);
 
-  // Null where the job does not use them.
-  // What carries collectives, for the log; "" without them.
+  // What carries collectives and by which algorithms, for the log; "" without them.
   const std::string& transport() const { return transport_; }
+  // What carries the AllReduces of each size; empty without collectives.
+  const std::vector<proto::AllReduceRange>& all_reduces() const { return all_reduces_; }
+  // Null where the job does not use them.
   allreduce::Communicator* communicator() { return communicator_.get(); }
   ps::Client* servers() { return servers_.get(); }
 
@@ -60,13 +77,18 @@ class Links {
  private:
   Links() = default;
 
+  absl::Status OpenCollectives(Options& options, const Clock& clock);
   absl::Status ShareMemory(const proto::Job& job, const os::SharedBufferRegistry& buffers,
                            const Clock& clock);
+  void DescribeAllReduces(const proto::Job& job);
 
   std::string transport_;
-  allreduce::CostFit within_host_ = allreduce::DefaultFitOfTcp();  // equal on all ranks
+  std::optional<allreduce::CostFit> within_host_;  // where memory is shared; equal on all ranks
+  allreduce::HostSharing::Extent shares_ = allreduce::HostSharing::Extent::kNone;
+  std::vector<proto::AllReduceRange> all_reduces_;
   std::unique_ptr<net::Endpoint> endpoint_;
-  std::unique_ptr<allreduce::SharedMemoryGroup> shared_memory_;  // null: not used
+  // Of the host's ranks; null: not used, or this one is alone there.
+  std::unique_ptr<allreduce::SharedMemoryGroup> shared_memory_;
   std::unique_ptr<allreduce::Communicator> communicator_;
   std::unique_ptr<ps::Client> servers_;
 };

@@ -2,21 +2,22 @@
 #ifndef CROSSOVER_WORKER_WORKER_H_
 #define CROSSOVER_WORKER_WORKER_H_
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "core/clock.h"
 #include "core/strategy.h"
 #include "core/timeline.h"
-#include "net/rendezvous_client.h"
-#include "net/rendezvous_server.h"
+#include "net/tcp_endpoint.h"
 #include "net/wire_bytes.h"
 #include "os/shared_memory.h"
+#include "process/membership_session.h"
 #include "proto/job.pb.h"
+#include "proto/report.pb.h"
 #include "worker/links.h"
 #include "worker/trainer.h"
 #include "worker/watchdog.h"
@@ -57,8 +58,8 @@ class Worker {
   bool Stop(const absl::Status& why);
 
  private:
-  absl::Status RunToTheEnd();
-  absl::Status Join();
+  // Where the other workers reach this one; "" where none connects to it.
+  absl::StatusOr<std::string> Listen();
   absl::Status Train();
   absl::Status TrainOver(Links& links, const TrainTest& data, const StepPlan& plan, Model& model,
                          const BucketPlan& buckets);
@@ -69,33 +70,18 @@ class Worker {
     StrategyCounters counters;
     net::WireBytes wire_before;  // of the training loop
     net::WireBytes wire_after;
+    std::vector<proto::AllReduceRange> all_reduces;
   };
   absl::Status WriteResults(const Trained& trained, const Dataset& test, const StepPlan& plan,
                             Model& model, const BucketPlan& buckets);
-  absl::Status Leave();
-  // Whether the rendezvous tells of a loss within a moment.
-  bool AbortedSoon();
-  // Everything that waits ends with `why`, or the process does.
-  void OnAbort(const absl::Status& why);
-  // The reason for which the run is over, or OK.
-  absl::Status aborted() const;
 
   const WorkerOptions options_;
   Clock& clock_;
-  net::Identity identity_;
   Timeline timeline_;
   os::SharedBufferRegistry shared_buffers_;
-  std::unique_ptr<net::TcpListener> listener_;
-  std::unique_ptr<net::RendezvousServer> hosted_rendezvous_;
+  PeerListener listener_;
   Watchdog watchdog_;
-
-  mutable std::mutex mutex_;  // guards the four below
-  std::condition_variable abort_known_;
-  absl::Status aborted_;
-  net::RendezvousClient* member_ = nullptr;
-  Links* links_ = nullptr;
-
-  std::unique_ptr<net::RendezvousClient> rendezvous_;  // last: its thread calls OnAbort
+  process::MembershipSession session_;  // last: an abort arms the watchdog
 };
 
 }  // namespace crossover::worker

@@ -1,5 +1,6 @@
 // The worker binary: one rank of a run, started by the compare binary or by hand.
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "os/environment.h"
 #include "process/member_process.h"
 #include "worker/data/dataset.h"
+#include "worker/models/blas.h"
 #include "worker/models/model.h"
 #include "worker/worker.h"
 
@@ -23,6 +25,7 @@ constexpr net::Role kRole = net::Role::kWorker;
 
 struct Arguments {
   process::MemberFlags member;
+  std::string about_blas;  // for the log; no flag
   std::string rendezvous_host = "rank0";
   std::string parameters_path;
   bool describe = false;
@@ -82,6 +85,7 @@ absl::StatusOr<WorkerOptions> MakeOptions(const Arguments& arguments, const prot
   options.log = [rank = setup.rank](const std::string& line) {
     process::LogLine(kRole, rank, line);
   };
+  if (!arguments.about_blas.empty()) options.log(arguments.about_blas);
   // Of the workers, only those that average among themselves are connected to.
   options.log(UsesCollectives(job)
                   ? absl::StrCat("listening on ", setup.listen_choice)
@@ -107,6 +111,7 @@ absl::StatusOr<process::MemberRun> Prepare(const Arguments& arguments, const pro
 int Main(int argc, char** argv) {
   SystemClock clock;
   Arguments arguments;
+  arguments.about_blas = TakeBlasKernelsOfProcessor();  // while there is one thread
   const FlagSet flags = MakeFlags(arguments);
   return process::MemberMain(argc, argv, kRole, flags, arguments.member,
                              [&](const proto::Job& job) { return Prepare(arguments, job, clock); });
@@ -115,4 +120,10 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace crossover::worker
 
-int main(int argc, char** argv) { return crossover::worker::Main(argc, argv); }
+int main(int argc, char** argv) {
+  const int code = crossover::worker::Main(argc, argv);
+  // All of ours has ended. LibTorch's destructors would spend a tenth of a second more on taking
+  // its operators back one by one.
+  std::fflush(nullptr);
+  std::_Exit(code);
+}

@@ -93,11 +93,12 @@ absl::Status WriteWorkerReport(const WorkerReportInputs& inputs, const std::stri
   report.set_synchronisations(inputs.counters.synchronisations);
   report.set_wire_sent_bytes(inputs.wire_after.sent - inputs.wire_before.sent);
   report.set_wire_received_bytes(inputs.wire_after.received - inputs.wire_before.received);
+  for (const proto::AllReduceRange& range : inputs.all_reduces) *report.add_all_reduces() = range;
   report.set_parameter_fingerprint(Fingerprint(inputs.parameters));
   report.set_parameter_norm(std::sqrt(SumOfSquares(inputs.parameters)));
   report.set_parameter_count(static_cast<int64_t>(inputs.parameters.size()));
   report.set_blas_library(inputs.blas_library);
-  report.set_torch_threads(1);
+  report.set_torch_threads(inputs.torch_threads);
   report.set_congestion_control(net::DefaultCongestionControl());
   return os::WriteFile(path, process.SerializeAsString());
 }

@@ -1,4 +1,5 @@
-// What a worker writes down at its end.
+// What a worker writes down at its end. Functions block for the writing of a file; one thread at a
+// time has what they are given.
 #ifndef CROSSOVER_WORKER_WORKER_REPORT_H_
 #define CROSSOVER_WORKER_WORKER_REPORT_H_
 
@@ -37,8 +38,10 @@ struct WorkerReportInputs {
   StrategyCounters counters;
   net::WireBytes wire_before;
   net::WireBytes wire_after;
+  const std::vector<proto::AllReduceRange>& all_reduces;
   std::span<const float> parameters;
   std::string blas_library;
+  int torch_threads = 0;  // 0: it computed nothing with LibTorch
 };
 
 // Writes a serialised proto::ProcessReport. Errors name the file.

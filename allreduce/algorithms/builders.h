@@ -24,6 +24,7 @@ Schedule TreeBroadcast(const Place& place, int64_t length);
 Schedule DirectAllReduce(const Place& place, int64_t length);
 Schedule DirectReduceScatter(const Place& place, int64_t length);
 Schedule DirectAllGather(const Place& place, int64_t length);
+Schedule ExchangeAllReduce(const Place& place, int64_t length);
 Schedule HierarchicalAllReduce(const Place& place, int64_t length);
 Schedule ChainBroadcast(const Place& place, int64_t length);
 Schedule DisseminationBarrier(const Place& place, int64_t length);

@@ -1,6 +1,7 @@
 #include "allreduce/shared_memory/meeting.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -8,11 +9,11 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "allreduce/pause.h"
 #include "allreduce/wait_note.h"
 #include "core/check.h"
 #include "core/status.h"
@@ -48,7 +49,8 @@ Meeting::Meeting(const Region& region, std::vector<int> ranks, const Options& op
       ranks_(std::move(ranks)),
       options_(options),
       endpoint_(endpoint),
-      clock_(clock) {
+      clock_(clock),
+      patience_(options.spin_rounds, options.yield, clock) {
   const auto self = std::ranges::find(ranks_, endpoint.rank());
   CROSSOVER_CHECK(self != ranks_.end(), "a rank is a member of its host's group");
   self_ = static_cast<int>(self - ranks_.begin());
@@ -99,22 +101,21 @@ absl::Status Meeting::AwaitAll() {
 }
 
 absl::Status Meeting::Await(int member) {
-  for (int round = 0; round < options_.spin_rounds; ++round) {
-    if (HasCome(member)) return absl::OkStatus();
-    Pause(options_.yield);
-  }
-  int64_t since_ns = clock_.NowNs();
+  std::optional<int64_t> since_ns;  // blocking, that is, or since its pulse was last felt
   const std::atomic<uint32_t>& pulse = region_.cell(member).pulse;
   uint32_t felt = pulse.load(std::memory_order_relaxed);
   while (!HasCome(member)) {
+    if (patience_.LookAgain()) continue;
+    if (!since_ns) since_ns = clock_.NowNs();
     SleepOn(member);
     if (HasCome(member)) break;
     if (const uint32_t now = pulse.load(std::memory_order_relaxed); now != felt) {
       felt = now;
       since_ns = clock_.NowNs();
     }
-    RETURN_IF_ERROR(LookAround(since_ns));
+    RETURN_IF_ERROR(LookAround(*since_ns));
   }
+  patience_.Found();
   return absl::OkStatus();
 }
 
@@ -182,7 +183,7 @@ absl::Status Meeting::Mismatch(int member) const {
   const int64_t since_ns = clock_.NowNs();
   while (theirs.index.load(std::memory_order_acquire) != index_ &&
          clock_.NowNs() - since_ns < kFrameNs) {
-    Pause(/*yield=*/true);
+    sched_yield();
   }
   return MismatchError(ranks_[self_], ranks_[member], theirs.frame, *frame_);
 }

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "allreduce/frame.h"
+#include "allreduce/patience.h"
 #include "allreduce/shared_memory/region.h"
 #include "core/clock.h"
 #include "net/endpoint.h"
@@ -21,7 +22,7 @@ class Meeting {
  public:
   struct Options {
     double silence_s = 10;   // in one wait
-    int spin_rounds = 2000;  // looks before it sleeps
+    int spin_rounds = 2000;  // looks before it sleeps, at most (allreduce/patience.h)
     bool yield = false;      // between looks
   };
   // `ranks`: of the members, in their order; this one is the endpoint's. All references are
@@ -66,6 +67,7 @@ class Meeting {
   const Options options_;
   net::Endpoint& endpoint_;
   const Clock& clock_;
+  Patience patience_;
   int self_ = 0;
   uint32_t posts_ = 0;
   uint64_t index_ = 0;

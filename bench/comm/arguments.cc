@@ -30,17 +30,19 @@ void AddHere(Arguments& arguments, FlagSet& flags) {
              "start the ranks on these hosts over ssh; a file, one a line: ADDRESS [slots=N] "
              "[user=NAME] [port=N] [interface=NAME or CIDR]",
              "this machine", SetText(&arguments.hosts)});
-  flags.Add({"ssh_option", "an option of ssh, as after its -o; may be given several times", "",
+  flags.Add({"ssh-option", "an option of ssh, as after its -o; may be given several times", "",
              AppendText(&arguments.ssh_options), false, /*repeatable=*/true});
-  flags.Add({"remote_dir", "folder on the hosts for the program and a run's files",
+  flags.Add({"remote-dir", "folder on the hosts for the program and a run's files",
              "~/.cache/crossover", SetText(&arguments.remote_dir)});
-  flags.Add({"launcher_interface", "where the hosts reach this machine, as --interface",
+  flags.Add({"launcher-interface", "where the hosts reach this machine, as --interface",
              "the address that the hosts see ssh come from",
              SetText(&arguments.launcher_interface)});
   flags.BeginGroup("Results");
   flags.Add({"json", "file that gets every line as JSON", "none", SetText(&arguments.json)});
   flags.Add({"fit", "file for the alpha-beta fit of what was measured, JSON lines", "none",
              SetText(&arguments.fit)});
+  flags.Add({"use_fit", "choose algorithms by this file of --fit, not by the shipped constants", "",
+             SetText(&arguments.use_fit)});
   flags.Add({"from", "measure nothing: tables, fit and verdicts of this file of --json", "",
              SetText(&arguments.from)});
 }

@@ -28,6 +28,7 @@ struct Arguments {
   std::string target;
   std::string json;
   std::string fit;
+  std::string use_fit;
   std::string from;
   // A rank that somebody else starts.
   process::MemberFlags member;

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/comm/rounds.h"
 #include "bench/comm/table.h"
 #include "bench/comm/targets.h"
 
@@ -68,17 +67,6 @@ TEST(Cells, TablesKeepLatencyAndBandwidthApartAndNameTheSlowest) {
   EXPECT_THAT(text.substr(latency, bandwidth - latency), Not(HasSubstr("1M")));
   EXPECT_THAT(text, HasSubstr("1: 1000 of 750"));
   EXPECT_THAT(text, HasSubstr("3.00"));
-}
-
-TEST(Cells, AFigureAboveTheLinkIsImpossible) {
-  const std::vector<Record> records = {RecordOf("crossover", "ring", 16 << 20, 0, 140'000)};
-  EXPECT_TRUE(CheckPossible(records, 0).ok());      // not shaped
-  EXPECT_TRUE(CheckPossible(records, 118e6).ok());  // 119.8 MB/s: within 2%
-  const absl::Status impossible = CheckPossible(records, 117e6);
-  ASSERT_FALSE(impossible.ok());
-  EXPECT_THAT(std::string(impossible.message()), HasSubstr("impossible: crossover ring"));
-  // Small sizes may be: they lie in buffers on the way.
-  EXPECT_TRUE(CheckPossible({RecordOf("crossover", "ring", 4096, 0, 1)}, 117e6).ok());
 }
 
 std::vector<Verdict> JudgeTcpBandwidth(double our_time_us) {

@@ -8,7 +8,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "allreduce/choice_ranges.h"
 #include "bench/comm/test_plan.h"
+#include "core/status.h"
+#include "core/transport_costs.h"
 #include "experiments/json_archive.h"
 #include "experiments/statistics.h"
 
@@ -136,6 +140,19 @@ std::string WriteFits(const std::vector<Fit>& fits) {
   std::string text;
   for (const Fit& fit : fits) absl::StrAppend(&text, experiments::WriteJson(fit), "\n");
   return text;
+}
+
+absl::StatusOr<allreduce::CostFit> CostsIn(const std::string& text, const std::string& file,
+                                           const std::string& transport) {
+  ASSIGN_OR_RETURN(const std::vector<proto::TransportCosts> fits, ParseFit(text, file));
+  std::vector<std::string> known;
+  for (const proto::TransportCosts& costs : fits) {
+    if (costs.transport() == transport) return allreduce::FitOf(costs);
+    known.push_back(costs.transport());
+  }
+  return absl::NotFoundError(
+      absl::StrCat(file, ": no fit of ", transport, ", only of ", absl::StrJoin(known, ", "),
+                   "; fix: comm_test --transport=", transport, " --fit=FILE"));
 }
 
 }  // namespace crossover::bench

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "allreduce/choice.h"
 #include "bench/comm/record.h"
 
@@ -26,8 +27,12 @@ struct Fit {
 // among them tells apart share their cost between them.
 std::vector<Fit> FitCosts(const std::vector<Record>& records);
 
-// JSON lines, one a fit.
+// JSON lines, one a fit; core/transport_costs.h reads them for a job.
 std::string WriteFits(const std::vector<Fit>& fits);
+
+// The constants that such a file has of a transport. Errors name the file (and the line).
+absl::StatusOr<allreduce::CostFit> CostsIn(const std::string& text, const std::string& file,
+                                           const std::string& transport);
 
 }  // namespace crossover::bench
 

@@ -55,6 +55,23 @@ TEST(Fit, FindsTheConstantsThatMadeTheTimes) {
   EXPECT_NE(WriteFits(fits).find("\"transport\":\"tcp\""), std::string::npos);
 }
 
+TEST(Fit, WhatIsWrittenIsReadForJobsAndForTests) {
+  Fit tcp;
+  tcp.network = "1gbit";
+  tcp.transport = "tcp";
+  tcp.costs = {.alpha_us = 7, .message_us = 0, .beta_us_per_byte = 5e-4, .gamma_us_per_byte = 2e-4};
+  const std::string text = WriteFits({tcp});
+  const auto costs = CostsIn(text, "fit.jsonl", "tcp");
+  ASSERT_TRUE(costs.ok()) << costs.status();
+  EXPECT_EQ(costs->alpha_us, 7);
+  EXPECT_EQ(costs->message_us, 0);
+  EXPECT_EQ(costs->beta_us_per_byte, 5e-4);
+  EXPECT_EQ(costs->gamma_us_per_byte, 2e-4);
+  EXPECT_EQ(std::string(CostsIn(text, "fit.jsonl", "grpc").status().message()),
+            "fit.jsonl: no fit of grpc, only of tcp; fix: comm_test --transport=grpc --fit=FILE");
+  EXPECT_FALSE(CostsIn(text.substr(0, 40), "fit.jsonl", "tcp").ok());
+}
+
 TEST(Fit, ConstantsAreNotNegative) {
   const std::vector<Fit> fits = FitCosts(
       {RecordOf(Algorithm::kRing, 2, 4 << 10, 100), RecordOf(Algorithm::kRing, 2, 1 << 20, 10)});

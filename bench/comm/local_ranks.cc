@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -18,7 +17,6 @@ namespace crossover::bench {
 namespace {
 
 constexpr double kEndS = 2;  // for ranks to end by themselves, and again when asked
-constexpr double kLossSMax = 10;
 // In the directory, here and on other hosts.
 constexpr char kTokenName[] = "token";
 constexpr char kRecordsName[] = "records.jsonl";
@@ -63,7 +61,11 @@ absl::Status RunProcesses(const LocalOptions& options, experiments::RunHosts& ho
     ASSIGN_OR_RETURN(std::unique_ptr<experiments::StartedProcess> started,
                      StartRank(options, hosts, rank, rendezvous.address(), log_path));
     pids.push_back(started->pid());
-    processes.Add(absl::StrCat("rank ", rank), log_path, std::move(started));
+    std::string name = absl::StrCat("rank ", rank);
+    if (options.hosts != nullptr) {
+      absl::StrAppend(&name, " at ", options.sites.Of(net::Role::kWorker, rank).address);
+    }
+    processes.Add(name, log_path, std::move(started));
   }
   if (options.on_started) options.on_started(pids);
   absl::Status status = processes.Watch(options.time_s, [&] { return rendezvous.status(); });
@@ -84,7 +86,7 @@ net::RendezvousServer::Options RendezvousOptions(const LocalOptions& options) {
   rendezvous.identity.token = net::MakeToken();
   rendezvous.workers = options.ranks;
   rendezvous.join_s = options.plan.deadline_s;
-  rendezvous.loss_s = std::min(options.plan.deadline_s / 2, kLossSMax);
+  rendezvous.loss_s = LossS(options.plan);
   return rendezvous;
 }
 

@@ -3,20 +3,17 @@
 #ifndef CROSSOVER_BENCH_COMM_MEMBER_H_
 #define CROSSOVER_BENCH_COMM_MEMBER_H_
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
-#include "bench/comm/rank_links.h"
+#include "absl/status/statusor.h"
 #include "bench/comm/record.h"
 #include "bench/comm/test_plan.h"
 #include "core/clock.h"
-#include "net/rendezvous_client.h"
-#include "net/rendezvous_server.h"
+#include "net/tcp_endpoint.h"
+#include "process/membership_session.h"
 
 namespace crossover::bench {
 
@@ -36,34 +33,21 @@ class Member {
     std::function<void(const Record&)> found;
   };
   // `clock` outlives the member.
-  Member(Options options, const Clock& clock) : options_(std::move(options)), clock_(clock) {}
+  Member(Options options, const Clock& clock);
 
   // Blocks to the end. Errors: one line that names who failed and why.
   absl::Status Run();
   // Ends the test for everyone. False where this rank has not joined yet.
-  bool Stop(const absl::Status& why);
+  bool Stop(const absl::Status& why) { return session_.Stop(why); }
 
  private:
-  absl::Status RunToTheEnd();
-  absl::Status Join();
+  absl::StatusOr<std::string> Listen();
   absl::Status Measure();
-  absl::Status Leave();
-  void OnAbort(const absl::Status& why);
-  absl::Status aborted() const;
-  bool AbortedSoon();
 
   const Options options_;
   const Clock& clock_;
-  net::Identity identity_;
-  std::unique_ptr<net::RendezvousServer> hosted_rendezvous_;
-  std::unique_ptr<net::TcpListener> listener_;
-  mutable std::mutex mutex_;
-  std::condition_variable abort_known_;
-  absl::Status aborted_;
-  RankLinks* links_ = nullptr;               // while they are open
-  net::RendezvousClient* joined_ = nullptr;  // for Stop
-  // Last: its destruction waits for an OnAbort that is running.
-  std::unique_ptr<net::RendezvousClient> rendezvous_;
+  std::unique_ptr<net::TcpListener> listener_;  // until the ranks connect
+  process::MembershipSession session_;
 };
 
 }  // namespace crossover::bench

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "allreduce/choice.h"
+#include "allreduce/measured_delay.h"
 #include "bench/comm/limits.h"
 #include "core/status.h"
 #include "net/grpc_endpoint.h"
@@ -98,6 +98,13 @@ absl::StatusOr<std::unique_ptr<RankLinks>> RankLinks::Open(Options options, cons
   const bool yield = Oversubscribed(machines);
   links->SetUpCommunicator(std::move(measured), options.identity.job_fingerprint, yield);
   RETURN_IF_ERROR(links->ShareMemory(yield));
+  if (plan.costs) {
+    links->fit_ = *plan.costs;
+    return links;
+  }
+  if (plan.transport == Transport::kGrpc || links->shares_all_) return links;
+  ASSIGN_OR_RETURN(links->fit_,
+                   allreduce::WithMeasuredDelay(*links->communicator_, links->fit_, clock));
   return links;
 }
 
@@ -183,7 +190,7 @@ absl::Status RankLinks::ShareMemory(bool yield) {
 Algorithm RankLinks::Choose(Kind kind, int64_t bytes) const {
   const allreduce::Place place = {
       .rank = 0, .world_size = control_->world_size(), .root = 0, .host_of = sharing_.host_of};
-  return allreduce::Choose(kind, bytes, place, allreduce::DefaultFitOfTcp(), within_host_);
+  return allreduce::Choose(kind, bytes, place, fit_, within_host_.value_or(fit_));
 }
 
 // Of the calls since this was last asked.

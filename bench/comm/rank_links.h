@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,7 +78,9 @@ class RankLinks {
   std::unique_ptr<Control> control_;
   allreduce::HostSharing sharing_;
   bool shares_all_ = false;  // whether all collectives go through shared memory
-  allreduce::CostFit within_host_ = allreduce::DefaultFitOfTcp();
+  // For the choice of algorithms.
+  allreduce::CostFit fit_ = allreduce::DefaultFitOfTcp();
+  std::optional<allreduce::CostFit> within_host_;  // none: as between hosts
   std::unique_ptr<allreduce::Communicator> communicator_;
   allreduce::SharedMemoryGroup::PathCounts paths_;  // when they were last asked for
 };

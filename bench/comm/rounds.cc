@@ -6,12 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "bench/comm/in_process.h"
 #include "bench/comm/limits.h"
 #include "bench/comm/local_ranks.h"
 #include "bench/comm/peers.h"
-#include "bench/comm/sizes.h"
 #include "core/status.h"
 #include "lab/namespaces.h"
 #include "lab/network_lab.h"
@@ -22,9 +20,6 @@
 namespace crossover::bench {
 namespace {
 
-constexpr int64_t kPossibleBytesMin = 16 << 20;
-constexpr double kPossibleSlack = 1.02;  // what the lab's own check allows
-
 // The lab while it is up; the calling thread is in its control node, which reaches all others.
 struct Lab {
   std::unique_ptr<lab::NetworkLab> network;
@@ -32,7 +27,6 @@ struct Lab {
   experiments::Sites sites;
   std::vector<std::string> node_names;
   Record probe;
-  double link_bytes_per_s = 0;  // the busbw that it may show
 };
 
 Record ProbeRecord(const lab::ProbeResult& probe) {
@@ -90,11 +84,6 @@ absl::StatusOr<std::unique_ptr<Lab>> BringUpLab(const RoundsOptions& options,
     lab.sites.workers.insert(lab.sites.workers.end(), static_cast<size_t>(per_node), site);
     lab.node_names.push_back(node.name);
   }
-  // A node with several ranks sends less for the same busbw: (H-1)/H where ranks send (N-1)/N.
-  const auto part = [](int of) { return static_cast<double>(of - 1) / of; };
-  lab.link_bytes_per_s =
-      lab::TcpPayloadBytesPerS(lab.network->nodes().front().link.rate_bits_per_s) *
-      std::max(1.0, part(options.ranks) / part(nodes));
   ASSIGN_OR_RETURN(lab::ScopedNamespace control,
                    lab::ScopedNamespace::Enter(lab.network->control().network_namespace));
   lab.control.emplace(std::move(control));
@@ -120,7 +109,7 @@ class Rounds {
   Rounds(const RoundsOptions& options, experiments::SignalWaiter& signals, Clock& clock)
       : options_(options), signals_(signals), clock_(clock) {}
 
-  absl::StatusOr<std::vector<Record>> Run() {
+  absl::Status Run() {
     if (!options_.peers.empty()) RETURN_IF_ERROR(PreparePeers());
     if (!options_.network.empty() && options_.network != "loopback") {
       ASSIGN_OR_RETURN(lab_, BringUpLab(options_, signals_));
@@ -132,8 +121,7 @@ class Rounds {
         RETURN_IF_ERROR(TakeTurn((turn + round) % turns, round));
       }
     }
-    if (lab_) RETURN_IF_ERROR(CheckPossible(records_, lab_->link_bytes_per_s));
-    return std::move(records_);
+    return absl::OkStatus();
   }
 
  private:
@@ -207,38 +195,21 @@ class Rounds {
     if (options_.ranks_per_node > 1) {
       absl::StrAppend(&record.network, ", ", options_.ranks_per_node, " ranks a node");
     }
-    if (options_.found) options_.found(record);
-    records_.push_back(std::move(record));
+    options_.found(record);
   }
 
   const RoundsOptions& options_;
   experiments::SignalWaiter& signals_;
   Clock& clock_;
   std::vector<PeerRun> peers_;
-  std::vector<Record> records_;
   std::unique_ptr<Lab> lab_;  // null on loopback
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<Record>> RunRounds(const RoundsOptions& options,
-                                              experiments::SignalWaiter& signals, Clock& clock) {
+absl::Status RunRounds(const RoundsOptions& options, experiments::SignalWaiter& signals,
+                       Clock& clock) {
   return Rounds(options, signals, clock).Run();
-}
-
-absl::Status CheckPossible(const std::vector<Record>& records, double link_bytes_per_s) {
-  if (link_bytes_per_s <= 0) return absl::OkStatus();
-  for (const Record& record : records) {
-    if (record.library == kLimitLibrary || record.bytes < kPossibleBytesMin) continue;
-    if (record.busbw_GBps * 1e9 <= link_bytes_per_s * kPossibleSlack) continue;
-    return absl::DataLossError(
-        absl::StrFormat("impossible: %s %s, %s of %s among %d ranks, has a busbw of %.4f GB/s, and "
-                        "the link carries "
-                        "%.4f GB/s of TCP's payload: the time or the traffic was measured wrongly",
-                        record.library, record.algorithm, record.op, SizeText(record.bytes),
-                        record.ranks, record.busbw_GBps, link_bytes_per_s * 1e-9));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace crossover::bench

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "bench/comm/record.h"
 #include "bench/comm/test_plan.h"
 #include "core/clock.h"
@@ -39,14 +39,9 @@ struct RoundsOptions {
 };
 
 // Blocks to the end; then everything that was started has ended and the lab is gone. Errors: who
-// failed; a figure above a shaped link's rate, which is impossible and so means that something was
-// measured wrongly; CANCELLED after SIGINT or SIGTERM.
-absl::StatusOr<std::vector<Record>> RunRounds(const RoundsOptions& options,
-                                              experiments::SignalWaiter& signals, Clock& clock);
-
-// A figure of collectives of 16 MiB and more that a link of this rate (TCP payload, each direction)
-// cannot have carried; OK if there is none. Pure.
-absl::Status CheckPossible(const std::vector<Record>& records, double link_bytes_per_s);
+// failed; CANCELLED after SIGINT or SIGTERM.
+absl::Status RunRounds(const RoundsOptions& options, experiments::SignalWaiter& signals,
+                       Clock& clock);
 
 }  // namespace crossover::bench
 

@@ -5,8 +5,10 @@
 #include <limits>
 #include <span>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "bench/comm/sizes.h"
 #include "core/fnv1a.h"
 #include "core/status.h"
@@ -23,6 +25,7 @@ constexpr int64_t kRepetitionsMin = 5;
 constexpr int64_t kRepetitionsMax = 40;
 constexpr double kLongCallS = 0.3;
 constexpr int64_t kLongRepetitionsMin = 3;
+constexpr double kLossSMax = 10;
 
 constexpr Kind kOps[] = {Kind::kAllReduce, Kind::kReduceScatter, Kind::kAllGather, Kind::kBroadcast,
                          Kind::kBarrier};
@@ -68,6 +71,27 @@ absl::Status ReadAlgorithm(const std::string& word, TestPlan& plan) {
                      "--transport=tcp"));
   }
   plan.algorithm = *found;
+  return absl::OkStatus();
+}
+
+// "ALPHA,MESSAGE,BETA,GAMMA".
+absl::Status ReadCosts(const std::string& text, TestPlan& plan) {
+  if (text.empty()) return absl::OkStatus();
+  const std::vector<std::string> words = absl::StrSplit(text, ',');
+  std::vector<double> values;
+  for (const std::string& word : words) {
+    double value = 0;
+    if (absl::SimpleAtod(word, &value) && value >= 0 && value <= 1e9) values.push_back(value);
+  }
+  if (values.size() != 4 || words.size() != 4) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--costs=", text, ": allowed: four numbers from 0 to 1e9, alpha and message in us, beta ",
+        "and gamma in us a byte; fix: --use_fit=FILE with a file of --fit"));
+  }
+  plan.costs = {.alpha_us = values[0],
+                .message_us = values[1],
+                .beta_us_per_byte = values[2],
+                .gamma_us_per_byte = values[3]};
   return absl::OkStatus();
 }
 
@@ -138,6 +162,8 @@ void AddPlanFlags(PlanFlags& values, FlagSet& flags) {
   flags.BeginGroup("How");
   flags.Add({"algorithm", "instead of the choice by size (ring, ...)", values.algorithm,
              SetText(&values.algorithm)});
+  flags.Add({"costs", "alpha,message,beta,gamma of the choice by size: what --use_fit reads",
+             "shipped", SetText(&values.costs)});
   flags.Add({"transport", "tcp, shared_memory, grpc or inproc; auto: the best that ranks share",
              values.transport, SetText(&values.transport)});
   flags.Add({"buffers", "private, or shared: from the allocator that peers can read",
@@ -164,6 +190,7 @@ absl::StatusOr<TestPlan> ReadPlan(const PlanFlags& values) {
   RETURN_IF_ERROR(Annotate(sizes.status(), "--sizes: "));
   plan.sizes = plan.op == Kind::kBarrier ? std::vector<int64_t>{0} : *sizes;
   RETURN_IF_ERROR(ReadAlgorithm(values.algorithm, plan));
+  RETURN_IF_ERROR(ReadCosts(values.costs, plan));
   RETURN_IF_ERROR(ReadPlaces(values, plan));
   if (plan.op == Kind::kBarrier || plan.op == Kind::kBroadcast) plan.reduce = ReduceOp::kSum;
   // Without a buffer there is no place.
@@ -186,6 +213,7 @@ std::vector<std::string> FlagsOf(const TestPlan& plan) {
       absl::StrCat("--reduce=", NameOf(plan.reduce)),
       absl::StrCat("--sizes=", SizesText(plan.sizes)),
       absl::StrCat("--algorithm=", plan.algorithm ? allreduce::NameOf(*plan.algorithm) : "auto"),
+      absl::StrCat("--costs=", plan.costs ? CostsText(*plan.costs) : ""),
       absl::StrCat("--transport=", NameOf(plan.transport)),
       absl::StrCat("--buffers=", plan.shared_buffers ? "shared" : "private"),
       absl::StrCat("--in_place=", in_place),
@@ -197,11 +225,18 @@ std::vector<std::string> FlagsOf(const TestPlan& plan) {
       absl::StrCat("--limits=", plan.limits ? "true" : "false")};
 }
 
+std::string CostsText(const allreduce::CostFit& costs) {
+  return absl::StrCat(costs.alpha_us, ",", costs.message_us, ",", costs.beta_us_per_byte, ",",
+                      costs.gamma_us_per_byte);
+}
+
 uint64_t FingerprintOf(const TestPlan& plan, int world_size) {
   const std::string text =
       absl::StrCat("comm_test ", world_size, " ", absl::StrJoin(FlagsOf(plan), " "));
   return Fnv1a(std::as_bytes(std::span(text)));
 }
+
+double LossS(const TestPlan& plan) { return std::min(plan.deadline_s / 2, kLossSMax); }
 
 Repetitions PlanRepetitions(const TestPlan& plan, double call_s) {
   const double safe_s = std::max(call_s, 1e-7);

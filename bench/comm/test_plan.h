@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "allreduce/algorithms.h"
+#include "allreduce/choice.h"
 #include "core/data_type.h"
 #include "core/flag_parser.h"
 
@@ -24,6 +25,7 @@ struct TestPlan {
   ReduceOp reduce = ReduceOp::kSum;
   std::vector<int64_t> sizes;  // bytes of a rank's buffer: of all N blocks where there are blocks
   std::optional<allreduce::Algorithm> algorithm;  // none: the communicator's choice
+  std::optional<allreduce::CostFit> costs;        // by which it chooses; none: the shipped ones
   Transport transport = Transport::kAuto;
   bool shared_buffers = false;  // from the allocator that peers on the host can read
   bool in_place = true;
@@ -46,6 +48,7 @@ struct PlanFlags {
   std::string reduce = "sum";
   std::string sizes = "4K:100M:x4";
   std::string algorithm = "auto";
+  std::string costs;
   std::string transport = "auto";
   std::string buffers = "private";
   std::string in_place = "both";
@@ -62,8 +65,12 @@ void AddPlanFlags(PlanFlags& values, FlagSet& flags);
 absl::StatusOr<TestPlan> ReadPlan(const PlanFlags& values);
 // Flags that ReadPlan makes the same plan of.
 std::vector<std::string> FlagsOf(const TestPlan& plan);
+// As --costs has them.
+std::string CostsText(const allreduce::CostFit& costs);
 // Ranks whose plans differ do not measure together.
 uint64_t FingerprintOf(const TestPlan& plan, int world_size);
+// Silence of a rank or of the meeting point that counts as its loss.
+double LossS(const TestPlan& plan);
 
 // How often and how long one size is timed: a repetition is `batch` calls back to back, and its
 // time their mean, so that a repetition of small buffers lasts 20 ms and not one round trip.

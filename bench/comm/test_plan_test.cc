@@ -48,6 +48,9 @@ TEST(TestPlan, ErrorsNameTheFlagAndWhatIsAllowed) {
       {"--sizes=4Q", "--sizes: '4Q' is no size"},
       {"--algorithm=zig", "auto (of --op=all_reduce)"},
       {"--transport=rdma", "allowed: auto, tcp, shared_memory"},
+      {"--costs=1,2,3", "allowed: four numbers"},
+      {"--costs=1,2,x,4,5", "allowed: four numbers"},
+      {"--costs=1,2,3,-4", "fix: --use_fit=FILE"},
       {"--buffers=some", "allowed: private, shared"},
       {"--in_place=yes", "allowed: both, in, out"}};
   const auto both = PlanOf({"--transport=shared_memory", "--algorithm=ring"});
@@ -57,6 +60,18 @@ TEST(TestPlan, ErrorsNameTheFlagAndWhatIsAllowed) {
     ASSERT_FALSE(plan.ok()) << flag;
     EXPECT_THAT(std::string(plan.status().message()), HasSubstr(expected));
   }
+}
+
+TEST(TestPlan, CostsReachTheRanks) {
+  const auto plan = PlanOf({"--costs=5.5,0,4e-4,1e-4"});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_TRUE(plan->costs.has_value());
+  EXPECT_EQ(plan->costs->beta_us_per_byte, 4e-4);
+  const auto again = PlanOf(FlagsOf(*plan));
+  ASSERT_TRUE(again.ok()) << again.status();
+  ASSERT_TRUE(again->costs.has_value());
+  EXPECT_EQ(again->costs->alpha_us, 5.5);
+  EXPECT_NE(FingerprintOf(*plan, 2), FingerprintOf(*PlanOf({}), 2));
 }
 
 TEST(TestPlan, SmallCallsAreTimedInBatches) {

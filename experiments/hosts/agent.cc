@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "experiments/hosts/sha256.h"
 #include "net/local_address.h"
 #include "os/environment.h"
+#include "os/usable_cores.h"
 #include "os/wall_time.h"
 
 namespace crossover::experiments {
@@ -33,12 +33,6 @@ constexpr size_t kPieceBytes = 1 << 16;
 constexpr size_t kOutputBytesMax = 1 << 22;
 constexpr double kEndS = 2;  // between asking a process to end and killing it
 constexpr int64_t kGetBytesMax = 1 << 20;
-
-int UsableCores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
-}
 
 AgentMessage Ok() { return AnswerOf(absl::OkStatus()); }
 
@@ -73,7 +67,7 @@ void Agent::SendHello() {
                   {"sha256", HashFile("/proc/self/exe").value_or(FileHash()).sha256},
                   {"hostname", system.nodename},
                   {"kernel", absl::StrCat(system.sysname, " ", system.release)},
-                  {"cores", UsableCores()},
+                  {"cores", os::UsableCores()},
                   {"memory_bytes", int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE)},
                   {"free_bytes", FreeBytes(options_.folder)},
                   {"ssh_connection", os::SshConnection()}};
@@ -138,8 +132,10 @@ void Agent::Handle(const AgentMessage& request) {
   const std::string verb = request.Text("do");
   if (verb == "alive") return;
   if (verb == "signal") return Signal(request);
-  absl::StatusOr<AgentMessage> answer = Answer(verb, request);
-  Send(answer.ok() ? *answer : AnswerOf(answer.status()));
+  const absl::StatusOr<AgentMessage> answered = Answer(verb, request);
+  AgentMessage answer = answered.ok() ? *answered : AnswerOf(answered.status());
+  answer.fields["request"] = request.Number("request");
+  Send(answer);
 }
 
 absl::StatusOr<AgentMessage> Agent::Answer(const std::string& verb, const AgentMessage& request) {

@@ -18,9 +18,9 @@
 //   probe     address secret seconds         rtt_us, bytes_per_s
 //   clean                                    removes the programs kept for later runs
 //
-// Each is answered by "is": "answer", with "error" and "code" where it failed. By itself the
-// agent sends "hello" first, and of each process it started "output" (id, + bytes) and "exit"
-// (id, code, signal).
+// A request that is answered has a number, "request"; its answer, "is": "answer", has the same,
+// and "error" and "code" where it failed. By itself the agent sends "hello" first, and of each
+// process it started "output" (id, + bytes) and "exit" (id, code, signal).
 #ifndef CROSSOVER_EXPERIMENTS_HOSTS_AGENT_MESSAGE_H_
 #define CROSSOVER_EXPERIMENTS_HOSTS_AGENT_MESSAGE_H_
 

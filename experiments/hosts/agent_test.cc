@@ -172,6 +172,38 @@ TEST_F(AgentTest, EndLeavesTheConnectionForTheNextRun) {
   EXPECT_TRUE(fs::is_directory(second));
 }
 
+TEST_F(AgentTest, AnAnswerThatComesTooLateIsNotTakenForTheNextOne) {
+  Connect();
+  Ask({{"do", "begin"}});
+  auto process = host_->StartProcess(
+      {.arguments = {"/bin/sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"},
+       .log_path = folder_ + "/log"});
+  ASSERT_TRUE(process.ok()) << process.status();
+  for (int i = 0; i < 500 && os::ReadFile(folder_ + "/log").value_or("").empty(); ++i) {
+    clock_.SleepNs(20'000'000);
+  }
+  AgentMessage end;
+  end.fields["do"] = "end";  // takes two seconds, since the process ignores SIGTERM
+  const absl::Status late = host_->Request(end, /*timeout_s=*/0.1).status();
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded) << late;
+  EXPECT_TRUE(fs::is_directory(Ask({{"do", "begin"}}).Text("directory")));
+}
+
+TEST_F(AgentTest, ARunWithoutAFolderIsRefused) {
+  ConnectionOptions options;
+  options.name = "host-1";
+  options.command = {"/bin/sh", "-c",
+                     absl::StrCat("echo ", kAgentFound, R"(; echo '{"is":"hello","sha256":""}';)",
+                                  R"( echo '{"is":"answer","request":1}'; cat >/dev/null)")};
+  auto host = HostConnection::Open(options, clock_);
+  ASSERT_TRUE(host.ok()) << host.status();
+  const absl::Status met = (*host)->Meet();
+  ASSERT_TRUE(met.ok()) << met;
+  const auto directory = (*host)->BeginRun();
+  EXPECT_EQ(directory.status().code(), absl::StatusCode::kInternal) << directory.status();
+  EXPECT_THAT(directory.status().message(), HasSubstr("host-1: the agent named no folder"));
+}
+
 TEST_F(AgentTest, SaysWhatItDoesNotKnow) {
   Connect();
   AgentMessage request;

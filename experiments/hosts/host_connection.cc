@@ -254,14 +254,21 @@ void HostConnection::Forget(int64_t id) {
   processes_.erase(id);
 }
 
-absl::Status HostConnection::Ask(const AgentMessage& request) {
+absl::Status HostConnection::Ask(AgentMessage request) {
+  request.fields["request"] = ++last_request_;
   return SendBytes(EncodeMessage(request));
 }
 
 absl::StatusOr<AgentMessage> HostConnection::TakeAnswer(double timeout_s) {
   const int64_t deadline_ns = clock_.NowNs() + static_cast<int64_t>(timeout_s * kNsPerS);
   std::unique_lock lock(mutex_);
-  while (answers_.empty() && lost_.empty() && clock_.NowNs() < deadline_ns) {
+  const auto drop_late = [this] {
+    while (!answers_.empty() && answers_.front().Number("request") != last_request_) {
+      answers_.pop_front();
+    }
+    return answers_.empty();
+  };
+  while (drop_late() && lost_.empty() && clock_.NowNs() < deadline_ns) {
     changed_.wait_for(lock, std::chrono::milliseconds(100));
   }
   if (answers_.empty() && !lost_.empty()) {
@@ -281,6 +288,16 @@ absl::StatusOr<AgentMessage> HostConnection::Request(const AgentMessage& request
                                                      double timeout_s) {
   RETURN_IF_ERROR(Ask(request));
   return TakeAnswer(timeout_s);
+}
+
+absl::StatusOr<std::string> HostConnection::BeginRun() {
+  AgentMessage request;
+  request.fields["do"] = "begin";
+  ASSIGN_OR_RETURN(const AgentMessage answer, Request(request));
+  std::string directory = answer.Text("directory");
+  if (!directory.empty()) return directory;
+  return absl::InternalError(
+      absl::StrCat(name(), ": the agent named no folder for the run; its job and token stay here"));
 }
 
 absl::Status HostConnection::PutFile(const std::string& from, const std::string& to, int mode) {

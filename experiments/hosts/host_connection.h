@@ -50,9 +50,13 @@ class HostConnection {
 
   // Sends and waits for the answer, whose error becomes the status. Every error names the host.
   absl::StatusOr<AgentMessage> Request(const AgentMessage& request, double timeout_s = 30);
-  // The two halves, so that several hosts can work at once; one request at a time each.
-  absl::Status Ask(const AgentMessage& request);
+  // The two halves, so that several hosts can work at once; one request at a time each. The
+  // answer is the last request's: one that comes too late is dropped.
+  absl::Status Ask(AgentMessage request);
   absl::StatusOr<AgentMessage> TakeAnswer(double timeout_s);
+
+  // Makes a folder for one run on the host, and says its path.
+  absl::StatusOr<std::string> BeginRun();
 
   // Copies a file of the launcher's there, or one from there; in pieces.
   absl::Status PutFile(const std::string& from, const std::string& to, int mode);
@@ -91,6 +95,7 @@ class HostConnection {
   AgentMessage hello_;
   std::thread reading_;
   int64_t next_id_ = 0;
+  int64_t last_request_ = 0;
 
   std::mutex sending_;  // held while a message is written
   std::mutex mutex_;    // guards what follows

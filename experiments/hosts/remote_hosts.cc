@@ -332,8 +332,7 @@ RemoteHosts::Host& RemoteHosts::HostAt(const Site& site) const {
 absl::Status RemoteHosts::Begin(const std::string& directory) {
   directory_ = directory;
   return ForEach([&](Host& host, HostFacts&) -> absl::Status {
-    ASSIGN_OR_RETURN(const AgentMessage answer, host.connection->Request(Do("begin")));
-    host.paths.directory = answer.Text("directory");
+    ASSIGN_OR_RETURN(host.paths.directory, host.connection->BeginRun());
     for (const char* name : {"/job.textproto", "/token"}) {
       RETURN_IF_ERROR(
           host.connection->PutFile(directory + name, host.paths.directory + name, 0600));

@@ -112,11 +112,12 @@ absl::StatusOr<DataSummary> Summarize(const proto::Data& data, const Files& file
 
 }  // namespace
 
-absl::StatusOr<TrainTest> ReadCifar10(const proto::Data& data) {
+absl::StatusOr<TrainTest> ReadCifar10(const proto::Data& data, Samples wanted) {
   ASSIGN_OR_RETURN(Files files, OpenFiles(data.path()));
   ASSIGN_OR_RETURN(const DataSummary summary, Summarize(data, files));
   TrainTest result;
   ASSIGN_OR_RETURN(result.train, ReadRecords(files.train, summary.train_samples));
+  if (wanted == Samples::kTrain) return result;
   ASSIGN_OR_RETURN(result.test, ReadRecords(files.test, summary.test_samples));
   return result;
 }

@@ -16,7 +16,8 @@
 namespace crossover::worker {
 
 // As ReadData and SummarizeData; the normalization is left empty.
-absl::StatusOr<TrainTest> ReadCifar10(const proto::Data& data);
+absl::StatusOr<TrainTest> ReadCifar10(const proto::Data& data,
+                                      Samples wanted = Samples::kTrainAndTest);
 absl::StatusOr<DataSummary> SummarizeCifar10(const proto::Data& data);
 absl::StatusOr<std::vector<std::string>> Cifar10Files(const proto::Data& data);
 

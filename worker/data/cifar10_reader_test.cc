@@ -77,6 +77,8 @@ TEST_F(Cifar10ReaderTest, SummaryAndLimits) {
   data_.set_train_limit(3);
   EXPECT_EQ(SummarizeCifar10(data_)->train_samples, 3);
   EXPECT_THAT(ReadCifar10(data_)->train.labels, ElementsAre(1, 0, 2));
+  EXPECT_THAT(ReadCifar10(data_, Samples::kTrain)->train.labels, ElementsAre(1, 0, 2));
+  EXPECT_EQ(ReadCifar10(data_, Samples::kTrain)->test.size(), 0);
   data_.set_train_limit(11);
   EXPECT_THAT(ReadError(), AllOf(HasSubstr("data.train_limit: 11"), HasSubstr("has 10 samples")));
 }

@@ -43,10 +43,15 @@ struct TrainTest {
   Dataset test;
 };
 
+// kTrain leaves out the images of the test files, a sixth of the time, and `test` without samples:
+// only rank 0 evaluates.
+enum class Samples { kTrainAndTest, kTrain };
+
 // Reads what the job names. Errors name the file, the byte offset, what was found and
 // what was expected; nothing is trusted before it is checked (sizes against the
 // file's real length, labels against the classes, train against test shape).
-absl::StatusOr<TrainTest> ReadData(const proto::Data& data);
+absl::StatusOr<TrainTest> ReadData(const proto::Data& data,
+                                   Samples wanted = Samples::kTrainAndTest);
 
 // Blank samples of one pixel and one class, for a model that does not look at them.
 TrainTest BlankData(int64_t samples);

@@ -172,8 +172,9 @@ absl::StatusOr<std::vector<uint8_t>> ReadImages(IdxFile& file, int64_t used) {
   return pixels;
 }
 
-// Checks the whole of every file. Keeps the labels and, if asked to, the pixels that are used.
-absl::StatusOr<TrainTest> Read(const proto::Data& data, bool keep_pixels) {
+// Checks the whole of every file that it reads. Keeps the labels and, if asked to, the pixels that
+// are used.
+absl::StatusOr<TrainTest> Read(const proto::Data& data, Samples wanted, bool keep_pixels) {
   ASSIGN_OR_RETURN(auto files, OpenBoth(data.path()));
   auto& [train_files, test_files] = files;
   TrainTest result;
@@ -194,18 +195,22 @@ absl::StatusOr<TrainTest> Read(const proto::Data& data, bool keep_pixels) {
   train.labels.resize(train_used);
   test.labels.resize(test_used);
   ASSIGN_OR_RETURN(train.pixels, ReadImages(train_files.images, keep_pixels ? train_used : 0));
+  if (wanted == Samples::kTrain) {
+    test.labels.clear();
+    return result;
+  }
   ASSIGN_OR_RETURN(test.pixels, ReadImages(test_files.images, keep_pixels ? test_used : 0));
   return result;
 }
 
 }  // namespace
 
-absl::StatusOr<TrainTest> ReadIdx(const proto::Data& data) {
-  return Read(data, /*keep_pixels=*/true);
+absl::StatusOr<TrainTest> ReadIdx(const proto::Data& data, Samples wanted) {
+  return Read(data, wanted, /*keep_pixels=*/true);
 }
 
 absl::StatusOr<DataSummary> SummarizeIdx(const proto::Data& data) {
-  ASSIGN_OR_RETURN(const TrainTest read, Read(data, /*keep_pixels=*/false));
+  ASSIGN_OR_RETURN(const TrainTest read, Read(data, Samples::kTrainAndTest, /*keep_pixels=*/false));
   return DataSummary{.shape = read.train.shape,
                      .train_samples = read.train.size(),
                      .test_samples = read.test.size()};

@@ -22,7 +22,7 @@
 namespace crossover::worker {
 
 // As ReadData and SummarizeData; the normalization is left empty.
-absl::StatusOr<TrainTest> ReadIdx(const proto::Data& data);
+absl::StatusOr<TrainTest> ReadIdx(const proto::Data& data, Samples wanted = Samples::kTrainAndTest);
 absl::StatusOr<DataSummary> SummarizeIdx(const proto::Data& data);
 absl::StatusOr<std::vector<std::string>> IdxFiles(const proto::Data& data);
 

@@ -23,25 +23,28 @@ absl::StatusOr<int64_t> ValidationSamples(const proto::Data& data, int64_t sampl
   return std::clamp<int64_t>(std::llround(wanted), 1, samples - 1);
 }
 
-// Moves the last `count` training samples into the place of the test samples.
-void HoldOut(int64_t count, TrainTest& data) {
+// Moves the last `count` training samples into the place of the test samples, if these are wanted.
+void HoldOut(int64_t count, Samples wanted, TrainTest& data) {
   const int64_t kept = data.train.size() - count;
   const int64_t kept_pixels = kept * data.train.shape.pixels();
   std::vector<uint8_t>& pixels = data.train.pixels;
   std::vector<uint8_t>& labels = data.train.labels;
-  data.test.pixels.assign(pixels.begin() + kept_pixels, pixels.end());
-  data.test.labels.assign(labels.begin() + kept, labels.end());
+  if (wanted == Samples::kTrainAndTest) {
+    data.test.pixels.assign(pixels.begin() + kept_pixels, pixels.end());
+    data.test.labels.assign(labels.begin() + kept, labels.end());
+  }
   pixels.resize(kept_pixels);
   labels.resize(kept);
 }
 
 }  // namespace
 
-absl::StatusOr<TrainTest> ReadData(const proto::Data& data) {
-  ASSIGN_OR_RETURN(TrainTest result,
-                   data.format() == proto::Data::cifar10 ? ReadCifar10(data) : ReadIdx(data));
+absl::StatusOr<TrainTest> ReadData(const proto::Data& data, Samples wanted) {
+  ASSIGN_OR_RETURN(TrainTest result, data.format() == proto::Data::cifar10
+                                         ? ReadCifar10(data, wanted)
+                                         : ReadIdx(data, wanted));
   ASSIGN_OR_RETURN(const int64_t held_out, ValidationSamples(data, result.train.size()));
-  if (held_out > 0) HoldOut(held_out, result);
+  if (held_out > 0) HoldOut(held_out, wanted, result);
   result.train.normalization = MeasureNormalization(result.train);
   result.test.normalization = result.train.normalization;
   return result;

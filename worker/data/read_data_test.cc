@@ -34,6 +34,23 @@ TEST(ReadDataTest, FashionMnist) {
   EXPECT_EQ(data->test.normalization.mean, data->train.normalization.mean);
 }
 
+TEST(ReadDataTest, WithoutTheTestSamplesTheTrainingSetIsTheSame) {
+  proto::Data job;
+  job.set_train_limit(1000);
+  for (const double validation_part : {0.0, 0.1}) {
+    job.set_validation_part(validation_part);
+    const auto both = ReadData(job);
+    const auto train = ReadData(job, Samples::kTrain);
+    ASSERT_TRUE(both.ok() && train.ok()) << both.status() << train.status();
+    EXPECT_EQ(train->train.labels, both->train.labels);
+    EXPECT_EQ(train->train.pixels, both->train.pixels);
+    EXPECT_EQ(train->train.normalization.mean, both->train.normalization.mean);
+    EXPECT_GT(both->test.size(), 0);
+    EXPECT_EQ(train->test.size(), 0);
+    EXPECT_TRUE(train->test.pixels.empty());
+  }
+}
+
 TEST(ReadDataTest, SummaryOfFashionMnist) {
   proto::Data job;
   job.set_test_limit(100);

@@ -64,9 +64,6 @@ absl::StatusOr<std::unique_ptr<Model>> MakeModel(const proto::Job& job, const Da
 // PyTorch's order of an epoch: torch.randperm(n) with a generator seeded by seed + epoch.
 std::vector<int64_t> EpochPermutation(int64_t n, uint64_t seed, int64_t epoch);
 
-// The shared library that serves BLAS in this process, as the kernel mapped it.
-std::string BlasLibraryPath();
-
 }  // namespace crossover::worker
 
 #endif  // CROSSOVER_WORKER_MODELS_MODEL_H_

@@ -5,15 +5,21 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "worker/data/batch.h"
+#include "worker/models/blas.h"
 #include "worker/models/model.h"
+#include "worker/models/torch_threads.h"
 
 namespace crossover::worker {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 
 constexpr DataShape kGray28 = {.channels = 1, .height = 28, .width = 28, .classes = 10};
@@ -275,13 +281,14 @@ TEST_P(ConvolutionTest, OneStepAnnouncesEveryParameterInLayerOrder) {
 TEST_P(ConvolutionTest, TrainsAndEvaluates) {
   const auto [name, shape] = GetParam();
   const auto model = Make(name, *shape);
-  const Batch batch = PatternBatch(*shape, 4);
-  const double before = Train(*model, batch, 0.05, 1);
-  EXPECT_LT(Train(*model, batch, 0.05, 8), before);
-  const EvaluationResult result = *model->Evaluate(PatternDataset(*shape, 5));
-  EXPECT_GE(result.accuracy, 0);
-  EXPECT_LE(result.accuracy, 1);
-  EXPECT_TRUE(std::isfinite(result.loss));
+  const Dataset dataset = PatternDataset(*shape, 5);
+  Batch batch;
+  BatchFiller(dataset).Fill(std::vector<int64_t>{0, 1, 2, 3, 4}, batch);
+  const double before = model->Evaluate(dataset)->loss;
+  Train(*model, batch, 0.05, 60);
+  const EvaluationResult result = *model->Evaluate(dataset);
+  EXPECT_EQ(result.accuracy, 1) << "it has learnt these five by heart";
+  EXPECT_LT(result.loss, before / 2);
 }
 
 TEST_P(ConvolutionTest, TwoInstancesGiveTheSameBits) {
@@ -357,9 +364,41 @@ TEST(Resnet18Test, BuffersMakeASnapshotComplete) {
   EXPECT_DEATH(fresh->LoadBuffers(std::span(buffers).first(10)), "buffers that this model saved");
 }
 
-TEST(BlasLibraryTest, IsOpenBlasBuiltForOpenMp) {
+TEST(TorchThreadsTest, IsOneOnceAModelIsMade) {
+  Make(proto::Model::mlp, kGray28);
+  EXPECT_EQ(TorchThreads(), 1);
+}
+
+TEST(BlasTest, IsOpenBlasBuiltForOpenMp) {
   // The link flags of @torch decide, whatever update-alternatives says.
-  EXPECT_THAT(BlasLibraryPath(), HasSubstr("/openblas-openmp/"));
+  EXPECT_THAT(DescribeBlas(), HasSubstr("/openblas-openmp/"));
+}
+
+double LossOfMlp() {
+  return Make(proto::Model::mlp, kGray28)->ForwardBackward(PatternBatch(kGray28, 64), 1, [](int) {
+  });
+}
+
+TEST(BlasTest, AProcessorThatOpenBlasDoesNotKnowGetsKernelsOfItsVectors) {
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "no wider kernels than the fallback's";
+  ASSERT_TRUE(TakeBlasKernels("Prescott"));  // as for an unknown one
+  ASSERT_THAT(DescribeBlas(), HasSubstr("(Prescott)"));
+  const double loss = LossOfMlp();
+  EXPECT_THAT(TakeBlasKernelsOfProcessor(), HasSubstr(" instead of Prescott"));
+  const std::string taken = DescribeBlas();
+  EXPECT_THAT(taken, AnyOf(HasSubstr("(SkylakeX)"), HasSubstr("(Haswell)")));
+  EXPECT_NEAR(LossOfMlp(), loss, 1e-5);
+  // A second time there is nothing to do.
+  EXPECT_EQ(TakeBlasKernelsOfProcessor(), "");
+  EXPECT_EQ(DescribeBlas(), taken);
+}
+
+TEST(BlasTest, KernelsThatTheUserChoseStay) {
+  ASSERT_TRUE(TakeBlasKernels("Prescott"));
+  setenv("OPENBLAS_CORETYPE", "Prescott", 1);
+  EXPECT_EQ(TakeBlasKernelsOfProcessor(), "");
+  EXPECT_THAT(DescribeBlas(), HasSubstr("(Prescott)"));
+  unsetenv("OPENBLAS_CORETYPE");
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
+#include "worker/models/torch_threads.h"
+
 namespace crossover::worker {
 
 void SetUpTorch(uint64_t seed) {
@@ -11,5 +13,7 @@ void SetUpTorch(uint64_t seed) {
   if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);
   at::manual_seed(seed);
 }
+
+int TorchThreads() { return at::get_num_threads(); }
 
 }  // namespace crossover::worker

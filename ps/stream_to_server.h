@@ -1,7 +1,7 @@
 // A worker's end of its stream to one server: queues and writes frames, hands over
 // what comes, ends exactly once. Knows nothing of steps.
-#ifndef CROSSOVER_PS_CLIENT_STREAM_H_
-#define CROSSOVER_PS_CLIENT_STREAM_H_
+#ifndef CROSSOVER_PS_STREAM_TO_SERVER_H_
+#define CROSSOVER_PS_STREAM_TO_SERVER_H_
 
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
@@ -47,9 +47,10 @@ class FrameHandler {
 // under way), and needed: a frame comes from any thread, and the hold that keeps OnDone
 // back is removed only after closed_ has been set under the mutex, so whoever has
 // found the stream open may start a write until it lets the mutex go.
-class ServerStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+class StreamToServer final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  ServerStream(int server, const std::string& address, FrameHandler& handler, SliceLender& lender);
+  StreamToServer(int server, const std::string& address, FrameHandler& handler,
+                 SliceLender& lender);
 
   void Start(const net::Identity& identity);
   // Queues a frame. Without effect on a stream that has ended.
@@ -85,4 +86,4 @@ class ServerStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
 
 }  // namespace crossover::ps
 
-#endif  // CROSSOVER_PS_CLIENT_STREAM_H_
+#endif  // CROSSOVER_PS_STREAM_TO_SERVER_H_

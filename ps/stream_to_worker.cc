@@ -1,4 +1,4 @@
-#include "ps/server_stream.h"
+#include "ps/stream_to_worker.h"
 
 #include <utility>
 
@@ -8,15 +8,15 @@
 
 namespace crossover::ps {
 
-std::shared_ptr<WorkerStream> WorkerStream::Start(int worker, StreamHandler& handler) {
-  std::shared_ptr<WorkerStream> stream(new WorkerStream(worker, handler));
+std::shared_ptr<StreamToWorker> StreamToWorker::Start(int worker, StreamHandler& handler) {
+  std::shared_ptr<StreamToWorker> stream(new StreamToWorker(worker, handler));
   stream->self_ = stream;
   net::HandOver(stream.get());
   stream->StartRead(&stream->incoming_);
   return stream;
 }
 
-absl::Status WorkerStream::Send(grpc::ByteBuffer message, size_t queued_max) {
+absl::Status StreamToWorker::Send(grpc::ByteBuffer message, size_t queued_max) {
   const std::lock_guard lock(mutex_);
   if (end_) return absl::OkStatus();
   if (queue_.size() >= queued_max) {
@@ -31,14 +31,14 @@ absl::Status WorkerStream::Send(grpc::ByteBuffer message, size_t queued_max) {
   return absl::OkStatus();
 }
 
-void WorkerStream::Fail(const absl::Status& why) {
+void StreamToWorker::Fail(const absl::Status& why) {
   const std::lock_guard lock(mutex_);
   if (end_) return;
   queue_.clear();
   EndLocked(net::ToGrpc(why));
 }
 
-void WorkerStream::OnReadDone(bool ok) {
+void StreamToWorker::OnReadDone(bool ok) {
   net::TakeOver(this);
   if (!ok) {
     handler_.OnClosed(worker_);
@@ -58,7 +58,7 @@ void WorkerStream::OnReadDone(bool ok) {
   StartRead(&incoming_);
 }
 
-void WorkerStream::OnWriteDone(bool ok) {
+void StreamToWorker::OnWriteDone(bool ok) {
   net::TakeOver(this);
   const std::lock_guard lock(mutex_);
   writing_ = false;
@@ -67,20 +67,20 @@ void WorkerStream::OnWriteDone(bool ok) {
   PumpLocked();
 }
 
-void WorkerStream::OnDone() {
+void StreamToWorker::OnDone() {
   net::TakeOver(this);
   handler_.OnDone(worker_);
   self_.reset();
 }
 
-void WorkerStream::EndLocked(const grpc::Status& status) {
+void StreamToWorker::EndLocked(const grpc::Status& status) {
   end_ = status;
   PumpLocked();
 }
 
 // Starts the next write, or ends the stream once nothing is left to be written:
 // gRPC takes one write at a time and none after Finish.
-void WorkerStream::PumpLocked() {
+void StreamToWorker::PumpLocked() {
   if (writing_ || finished_) return;
   if (!queue_.empty() && !broken_) {
     outgoing_.Swap(&queue_.front());

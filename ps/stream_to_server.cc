@@ -1,15 +1,15 @@
-#include "ps/client_stream.h"
+#include "ps/stream_to_server.h"
 
 #include "net/grpc_setup.h"
 #include "net/thread_handover.h"
 
 namespace crossover::ps {
 
-ServerStream::ServerStream(int server, const std::string& address, FrameHandler& handler,
-                           SliceLender& lender)
+StreamToServer::StreamToServer(int server, const std::string& address, FrameHandler& handler,
+                               SliceLender& lender)
     : server_(server), handler_(handler), lender_(lender), stub_(net::MakeChannel(address)) {}
 
-void ServerStream::Start(const net::Identity& identity) {
+void StreamToServer::Start(const net::Identity& identity) {
   net::SetCallIdentity(identity, context_);
   // A server that is not quite there yet is waited for; the client bounds the wait.
   context_.set_wait_for_ready(true);
@@ -20,7 +20,7 @@ void ServerStream::Start(const net::Identity& identity) {
   StartCall();
 }
 
-void ServerStream::Send(const OutgoingFrame& frame) {
+void StreamToServer::Send(const OutgoingFrame& frame) {
   const std::lock_guard lock(mutex_);
   if (closed_ || close_wanted_) return;
   queue_.push_back(frame);
@@ -28,7 +28,7 @@ void ServerStream::Send(const OutgoingFrame& frame) {
 }
 
 // One write at a time, and the closing after the last.
-void ServerStream::PumpLocked() {
+void StreamToServer::PumpLocked() {
   if (writing_ || closed_) return;
   if (queue_.empty()) {
     if (!close_wanted_) return;
@@ -45,15 +45,15 @@ void ServerStream::PumpLocked() {
   StartWrite(&outgoing_);
 }
 
-void ServerStream::CloseWrites() {
+void StreamToServer::CloseWrites() {
   const std::lock_guard lock(mutex_);
   close_wanted_ = true;
   PumpLocked();
 }
 
-void ServerStream::Cancel() { context_.TryCancel(); }
+void StreamToServer::Cancel() { context_.TryCancel(); }
 
-void ServerStream::OnReadDone(bool ok) {
+void StreamToServer::OnReadDone(bool ok) {
   net::TakeOver(this);
   if (!ok) {
     {
@@ -83,7 +83,7 @@ void ServerStream::OnReadDone(bool ok) {
   StartRead(&incoming_);
 }
 
-void ServerStream::OnWriteDone(bool ok) {
+void StreamToServer::OnWriteDone(bool ok) {
   net::TakeOver(this);
   FrameHeader written;
   {
@@ -97,7 +97,7 @@ void ServerStream::OnWriteDone(bool ok) {
   if (ok) handler_.OnWritten(server_, written);
 }
 
-void ServerStream::OnDone(const grpc::Status& status) {
+void StreamToServer::OnDone(const grpc::Status& status) {
   net::TakeOver(this);
   handler_.OnEnd(server_, own_end_.ok() ? net::FromGrpc(status) : own_end_);
 }

@@ -1,7 +1,7 @@
 // The server's end of one worker's stream: reads one message after the other,
 // queues and writes replies, ends exactly once. Knows nothing of what is in them.
-#ifndef CROSSOVER_PS_SERVER_STREAM_H_
-#define CROSSOVER_PS_SERVER_STREAM_H_
+#ifndef CROSSOVER_PS_STREAM_TO_WORKER_H_
+#define CROSSOVER_PS_STREAM_TO_WORKER_H_
 
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
@@ -30,10 +30,10 @@ class StreamHandler {
 };
 
 // Thread-safe. Keeps itself alive until gRPC is done with it.
-class WorkerStream final : public grpc::ServerGenericBidiReactor {
+class StreamToWorker final : public grpc::ServerGenericBidiReactor {
  public:
   // `handler` must live until its OnDone.
-  static std::shared_ptr<WorkerStream> Start(int worker, StreamHandler& handler);
+  static std::shared_ptr<StreamToWorker> Start(int worker, StreamHandler& handler);
 
   // Queues a message. With more than `queued_max` waiting the worker does not read
   // what it asked for: the stream fails, with the error returned. Without effect on a
@@ -47,13 +47,13 @@ class WorkerStream final : public grpc::ServerGenericBidiReactor {
   void OnDone() override;
 
  private:
-  WorkerStream(int worker, StreamHandler& handler) : worker_(worker), handler_(handler) {}
+  StreamToWorker(int worker, StreamHandler& handler) : worker_(worker), handler_(handler) {}
   void EndLocked(const grpc::Status& status);
   void PumpLocked();
 
   const int worker_;
   StreamHandler& handler_;
-  std::shared_ptr<WorkerStream> self_;
+  std::shared_ptr<StreamToWorker> self_;
   grpc::ByteBuffer incoming_;  // the reader's alone
 
   std::mutex mutex_;
@@ -67,4 +67,4 @@ class WorkerStream final : public grpc::ServerGenericBidiReactor {
 
 }  // namespace crossover::ps
 
-#endif  // CROSSOVER_PS_SERVER_STREAM_H_
+#endif  // CROSSOVER_PS_STREAM_TO_WORKER_H_
