@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "bench/comm/arguments.h"
 #include "bench/comm/cells.h"
+#include "bench/comm/fit.h"
 #include "bench/comm/hosts.h"
 #include "bench/comm/member.h"
 #include "bench/comm/record_check.h"
