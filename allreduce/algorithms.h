@@ -56,6 +56,10 @@ struct Place {
   std::vector<int> host_of = {};
 };
 
+// Into how many pieces hierarchical cuts the buffer: as many ranks as the smallest host has. The
+// first so many ranks of every host own one each.
+int PiecesOfHierarchical(const Place& place);
+
 // Whether, within the schedule, bytes that were sent are only overwritten after their receiver has
 // them, so that they need not be copied (net::SendMode::kBorrow): what overwrites them could not
 // have come otherwise. Says nothing of what the caller does to the buffer after the collective.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allreduce/two_level.h"
 #include "core/check.h"
 #include "core/status.h"
 
@@ -50,25 +51,43 @@ absl::StatusOr<int64_t> Communicator::Start(const Request& request) {
     return started_++;
   }
   const Plan& plan = PlanOf(request);
-  const int64_t number = engine_.Start({.frame = FrameOf(request, plan.algorithm),
-                                        .schedule = plan.schedule,
-                                        .buffer = WorkingBuffer(request),
-                                        .contributions = world_size(),
-                                        .borrow = plan.borrow});
+  Operation operation{.frame = FrameOf(request, plan.algorithm),
+                      .schedule = plan.schedule,
+                      .buffer = nullptr,
+                      .contributions = world_size(),
+                      .borrow = plan.borrow};
+  if (InTwoLevels(plan.algorithm)) {
+    RETURN_IF_ERROR(RunInTwoLevels(request, std::move(operation)));
+  } else {
+    operation.buffer = WorkingBuffer(request);
+    engine_.Start(std::move(operation));
+  }
   ++through_engine_;
-  ++started_;
-  return number;
+  return started_++;
+}
+
+absl::Status Communicator::RunInTwoLevels(const Request& request, Operation operation) {
+  if (through_engine_ > 0) RETURN_IF_ERROR(Finish(through_engine_ - 1));
+  operation.buffer = static_cast<std::byte*>(request.output);
+  return AllReduceInTwoLevels(std::move(operation), PlaceOf(request),
+                              static_cast<const std::byte*>(request.input), *host_group_, engine_);
 }
 
 void Communicator::SetHosts(std::vector<int> host_of) {
   options_.host_of = std::move(host_of);
-  plans_.clear();
-  next_plan_ = 0;
+  DropPlans();
 }
 
 void Communicator::UseSharedMemory(SharedMemoryGroup& group) {
   CROSSOVER_CHECK(engine_.idle(), "nothing is in flight");
-  shared_memory_ = &group;
+  const bool all = static_cast<int>(group.ranks().size()) == world_size();
+  (all ? shared_memory_ : host_group_) = &group;
+  DropPlans();
+}
+
+void Communicator::DropPlans() {
+  plans_.clear();
+  next_plan_ = 0;
 }
 
 absl::Status Communicator::Check(const Request& request) const {
@@ -96,6 +115,10 @@ absl::Status Communicator::Check(const Request& request) const {
   return absl::OkStatus();
 }
 
+int64_t Communicator::LengthOf(const Request& request) const {
+  return HasBlocks(request.kind) ? request.count * world_size() : request.count;
+}
+
 Place Communicator::PlaceOf(const Request& request) const {
   return {.rank = rank(),
           .world_size = world_size(),
@@ -112,15 +135,14 @@ Frame Communicator::FrameOf(const Request& request, Algorithm algorithm) const {
   frame.job = options_.job;
   frame.group = options_.group;
   frame.sequence = static_cast<uint64_t>(started_);
-  frame.count =
-      static_cast<uint64_t>(HasBlocks(request.kind) ? request.count * world_size() : request.count);
+  frame.count = static_cast<uint64_t>(LengthOf(request));
   frame.root = static_cast<uint32_t>(request.root);
   frame.name = std::string(request.name.substr(0, kNameBytesMax));
   return frame;
 }
 
 Communicator::Plan Communicator::MakePlan(const Request& request) const {
-  const int64_t length = HasBlocks(request.kind) ? request.count * world_size() : request.count;
+  const int64_t length = LengthOf(request);
   const int64_t bytes = length * static_cast<int64_t>(BytesOf(request.type));
   const Place place = PlaceOf(request);
   Plan plan{.kind = request.kind,
@@ -131,7 +153,9 @@ Communicator::Plan Communicator::MakePlan(const Request& request) const {
             .schedule = nullptr};
   plan.algorithm =
       request.algorithm ? *request.algorithm : options_.choose(request.kind, place, bytes);
-  Schedule schedule = MakeSchedule(request.kind, plan.algorithm, place, length);
+  Schedule schedule = InTwoLevels(plan.algorithm)
+                          ? BetweenHosts(place, length)
+                          : MakeSchedule(request.kind, plan.algorithm, place, length);
   plan.borrow = endpoint_.borrows() && world_size() > 1 &&
                 bytes / world_size() >= options_.borrow_bytes_min &&
                 SafeToBorrow(request.kind, plan.algorithm);

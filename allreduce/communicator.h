@@ -25,6 +25,8 @@
 #include "absl/strings/string_view.h"
 #include "allreduce/algorithms.h"
 #include "allreduce/engine.h"
+#include "allreduce/flight.h"
+#include "allreduce/schedule.h"
 #include "allreduce/shared_memory/group.h"
 #include "core/clock.h"
 #include "core/data_type.h"
@@ -67,14 +69,16 @@ class Communicator {
   // `endpoint` and `clock` are borrowed and outlive this.
   Communicator(net::Endpoint& endpoint, Options options, const Clock& clock);
 
-  // All later collectives go through `group` (allreduce/host_sharing.h finds out whether they
-  // can), whose members are all ranks; it is borrowed and outlives this. Nothing is in flight.
+  // `group` (allreduce/host_sharing.h makes it) has the ranks of this rank's host; it is borrowed
+  // and outlives this. If those are all ranks, all later collectives go through it; otherwise
+  // hierarchical does within the host (allreduce/two_level.h). Nothing is in flight.
   void UseSharedMemory(SharedMemoryGroup& group);
   // For hierarchical; see Options.
   void SetHosts(std::vector<int> host_of);
 
-  // Begins a collective; the others in flight go on. Does not wait for peers, but through shared
-  // memory, where it is done when this returns. The number counts the group's collectives from 0.
+  // Begins a collective; the others in flight go on. Does not wait for peers, but where the
+  // collective goes through shared memory: then it and all before it are done when this returns.
+  // The number counts the group's collectives from 0.
   // Errors: a request that cannot be; an earlier failure.
   absl::StatusOr<int64_t> Start(const Request& request);
   // Moves what can be moved without blocking; whether anything moved.
@@ -118,7 +122,7 @@ class Communicator {
 
     Algorithm algorithm = Algorithm::kRing;
     bool borrow = false;
-    std::shared_ptr<const Schedule> schedule;
+    std::shared_ptr<const Schedule> schedule;  // the engine's part
 
     bool Serves(const Request& request) const {
       return kind == request.kind && type == request.type && count == request.count &&
@@ -127,17 +131,25 @@ class Communicator {
   };
 
   absl::Status Check(const Request& request) const;
+  int64_t LengthOf(const Request& request) const;  // of the working buffer, in values
   Place PlaceOf(const Request& request) const;
   Frame FrameOf(const Request& request, Algorithm algorithm) const;
   std::byte* WorkingBuffer(const Request& request);
+  // Whether all but the ring between hosts goes through the host's memory.
+  bool InTwoLevels(Algorithm algorithm) const {
+    return algorithm == Algorithm::kHierarchical && host_group_ != nullptr;
+  }
   Plan MakePlan(const Request& request) const;
   const Plan& PlanOf(const Request& request);
+  void DropPlans();
+  absl::Status RunInTwoLevels(const Request& request, Operation operation);
   void HandOutScratch();
 
   net::Endpoint& endpoint_;
   Options options_;
   Engine engine_;
-  SharedMemoryGroup* shared_memory_ = nullptr;
+  SharedMemoryGroup* shared_memory_ = nullptr;  // of all ranks
+  SharedMemoryGroup* host_group_ = nullptr;     // of some
   int64_t started_ = 0;
   int64_t through_engine_ = 0;  // the first so many
   std::vector<Plan> plans_;     // of the latest calls that were not alike

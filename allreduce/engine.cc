@@ -6,34 +6,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "allreduce/wait_note.h"
 #include "core/check.h"
-#include "core/fnv1a.h"
 #include "core/status.h"
 
 namespace crossover::allreduce {
 namespace {
 
 constexpr int64_t kNsPerSecond = 1'000'000'000;
-// Silence after which a rank says what it waits for: longer than steps of ranks that differ in
-// speed part, shorter than a user's patience.
-constexpr int64_t kWonderNs = kNsPerSecond / 4;
 // The buckets of a step, mostly.
 constexpr size_t kSparesMax = 32;
-
-// A note is "SEQUENCE DIGEST TEXT".
-struct Note {
-  absl::string_view sequence;
-  absl::string_view digest;
-  absl::string_view text;
-};
-Note Parse(absl::string_view note) {
-  const std::pair<absl::string_view, absl::string_view> first =
-      absl::StrSplit(note, absl::MaxSplits(' ', 1));
-  const std::pair<absl::string_view, absl::string_view> second =
-      absl::StrSplit(first.second, absl::MaxSplits(' ', 1));
-  return {first.first, second.first, second.second};
-}
 
 }  // namespace
 
@@ -114,9 +96,10 @@ absl::StatusOr<bool> Engine::MoveAll() {
   return any;
 }
 
-absl::Status Engine::Finish(int64_t number) {
+absl::Status Engine::Finish(int64_t number, const std::function<void()>& moved_something) {
   while (!IsDone(number)) {
     ASSIGN_OR_RETURN(const bool moved, Progress());
+    if (moved && moved_something) moved_something();
     RETURN_IF_ERROR(Rest(moved));
   }
   DropDone();  // of one rank: nothing has moved, it was done from the start
@@ -145,13 +128,17 @@ absl::Status Engine::WaitForBytes() {
   if (silent_ns >= silence_ns) return SilenceError();
   // The first to wonder tells the others, and they answer. So ranks that wait for each other in
   // different collectives find out, and at the deadline who says nothing is missing.
-  const int64_t wonder_ns = std::min(kWonderNs, silence_ns / 2);
+  const int64_t wonder_ns = WonderNs(silence_ns);
   const bool told = published_ns_ >= moved_ns_;
-  if (!flights_.empty() && !told && (silent_ns >= wonder_ns || SomebodyWonders())) {
-    endpoint_.Publish(absl::StrCat(Agreement(), " ", WhatIsAwaited()));
+  const bool somebody_wonders = !flights_.empty() && AnyNoteSince(endpoint_, moved_ns_);
+  if (!flights_.empty() && !told && (silent_ns >= wonder_ns || somebody_wonders)) {
+    endpoint_.Publish(WaitNote(flights_.front()->operation().frame, WhatIsAwaited()));
     published_ns_ = now_ns;
   }
-  RETURN_IF_ERROR(CheckNotes());
+  if (somebody_wonders) {
+    RETURN_IF_ERROR(
+        CompareNotes(endpoint_, moved_ns_, flights_.front()->operation().frame, WhatIsAwaited()));
+  }
   interests_.clear();
   for (int peer = 0; peer < endpoint_.world_size(); ++peer) {
     const net::Interest interest{
@@ -162,41 +149,6 @@ absl::Status Engine::WaitForBytes() {
   }
   const int64_t next_ns = silent_ns < wonder_ns ? wonder_ns : silence_ns;
   return endpoint_.Wait(interests_, flights_.empty() ? silence_ns : next_ns - silent_ns);
-}
-
-bool Engine::SomebodyWonders() const {
-  for (int peer = 0; peer < endpoint_.world_size(); ++peer) {
-    if (endpoint_.NoteOf(peer).received_ns > moved_ns_) return true;
-  }
-  return false;
-}
-
-// What ranks in one collective must have alike, as the beginning of a note.
-std::string Engine::Agreement() const {
-  Frame frame = flights_.front()->operation().frame;
-  frame.sender = 0;
-  frame.step = 0;
-  frame.bytes = 0;
-  return absl::StrCat(frame.sequence, " ", absl::Hex(Fnv1a(EncodeFrame(frame))));
-}
-
-// Two ranks that wait for each other in different collectives exchange no frames.
-absl::Status Engine::CheckNotes() const {
-  if (flights_.empty() || !SomebodyWonders()) return absl::OkStatus();
-  const std::string agreement = Agreement();
-  const Note ours = Parse(agreement);
-  for (int peer = 0; peer < endpoint_.world_size(); ++peer) {
-    const net::PeerNote& note = endpoint_.NoteOf(peer);
-    const Note theirs = Parse(note.text);
-    if (note.received_ns <= moved_ns_ || theirs.sequence != ours.sequence ||
-        theirs.digest == ours.digest) {
-      continue;
-    }
-    return absl::FailedPreconditionError(absl::StrCat("rank ", peer, " ", theirs.text, "; rank ",
-                                                      endpoint_.rank(), " ", WhatIsAwaited(),
-                                                      ": their collectives differ"));
-  }
-  return absl::OkStatus();
 }
 
 absl::Status Engine::Fail(const absl::Status& status) {
@@ -233,7 +185,7 @@ absl::Status Engine::SilenceError() const {
     if (peer == endpoint_.rank()) continue;
     const net::PeerNote& note = endpoint_.NoteOf(peer);
     if (note.received_ns > moved_ns_) {
-      waiting.push_back(absl::StrCat("rank ", peer, " ", Parse(note.text).text));
+      waiting.push_back(absl::StrCat("rank ", peer, " ", TextOf(note)));
       continue;
     }
     const std::optional<Frame>& last = incoming_[static_cast<size_t>(peer)].last_frame();

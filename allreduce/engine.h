@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,8 +57,9 @@ class Engine {
   // For a loop of Progress, with what it has returned: where nothing moved, yields or pauses, or
   // Waits where looking again does not pay (allreduce/patience.h).
   absl::Status Rest(bool moved);
-  // Progress and Rest until collective `number` is done.
-  absl::Status Finish(int64_t number);
+  // Progress and Rest until collective `number` is done; calls `moved_something` each time that
+  // something has moved.
+  absl::Status Finish(int64_t number, const std::function<void()>& moved_something = nullptr);
 
   const StreamCounters& counters() const { return counters_; }
 
@@ -66,12 +68,9 @@ class Engine {
   std::unique_ptr<Flight> FlightOf(Operation operation);
   void DropDone();
   absl::Status WaitForBytes();
-  bool SomebodyWonders() const;
   bool Awaits(int peer) const;
   absl::Status Fail(const absl::Status& status);
   std::string WhatIsAwaited() const;
-  std::string Agreement() const;
-  absl::Status CheckNotes() const;
   absl::Status SilenceError() const;
 
   net::Endpoint& endpoint_;

@@ -1,6 +1,6 @@
-// Finds out which ranks of a communicator share a host, and has them use shared memory where all
-// do. All ranks call it together, before other collectives; it talks over the communicator's
-// endpoint.
+// Finds out which ranks of a communicator share a host, and makes the memory that those of each
+// host share. All ranks call it together, before other collectives; it talks over the
+// communicator's endpoint.
 #ifndef CROSSOVER_ALLREDUCE_HOST_SHARING_H_
 #define CROSSOVER_ALLREDUCE_HOST_SHARING_H_
 
@@ -21,9 +21,12 @@ namespace crossover::allreduce {
 struct HostSharing {
   // By rank, numbered in the order of their lowest ranks.
   std::vector<int> host_of;
-  // Null where ranks are on several hosts or could not map each other's memory.
+  // Who shares memory; equal on all ranks. kNone also where any host's ranks could not map it.
+  enum class Extent { kNone, kWithinHosts, kAllRanks };
+  Extent extent = Extent::kNone;
+  // Of this host's ranks; null where none share, and on a rank that has its host to itself.
   std::unique_ptr<SharedMemoryGroup> group;
-  // For the log: "shared memory: all 4 ranks are on this host", or why not.
+  // For the log: "all 4 ranks are on this host", "4 ranks are on 2 hosts", or why none share.
   std::string reason;
 };
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/half.h"
+#include "core/status.h"
 
 namespace crossover::allreduce {
 namespace {
@@ -103,6 +104,37 @@ Communicator::Options TestOptions(Algorithm algorithm) {
     return has ? algorithm : known.front();
   };
   return options;
+}
+
+SharingRank::SharingRank(net::Endpoint& endpoint, const Options& options, const Clock& clock)
+    : communicator_(
+          endpoint,
+          [&] {
+            Communicator::Options own = TestOptions(options.algorithm);
+            own.engine.silence_s = options.silence_s;
+            own.engine.spin_rounds = 20;
+            own.engine.yield = true;
+            return own;
+          }(),
+          clock) {}
+
+absl::StatusOr<std::unique_ptr<SharingRank>> SharingRank::Open(net::Endpoint& endpoint,
+                                                               const Options& options,
+                                                               const Clock& clock) {
+  std::unique_ptr<SharingRank> rank(new SharingRank(endpoint, options, clock));
+  SharedMemoryGroup::Options group;
+  group.small_bytes_max = 256;
+  group.slot_bytes = 4096;
+  group.ring_grace_s = options.ring_grace_s;
+  group.meeting.spin_rounds = 20;
+  group.meeting.yield = true;
+  group.meeting.silence_s = options.silence_s;
+  const int host = options.host_of[endpoint.rank()];
+  ASSIGN_OR_RETURN(rank->sharing_, ShareHost(rank->communicator_, static_cast<uint64_t>(host),
+                                             group, rank->registry_, clock));
+  rank->communicator_.SetHosts(rank->sharing_.host_of);
+  if (rank->sharing_.group != nullptr) rank->communicator_.UseSharedMemory(*rank->sharing_.group);
+  return rank;
 }
 
 std::string TestName(Kind kind, Algorithm algorithm) {

@@ -11,9 +11,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "allreduce/communicator.h"
+#include "allreduce/host_sharing.h"
+#include "core/clock.h"
 #include "core/data_type.h"
 #include "net/endpoint.h"
+#include "os/shared_memory.h"
 
 namespace crossover::allreduce {
 
@@ -41,6 +45,32 @@ std::vector<absl::Status> RunRanks(Endpoints& endpoints,
 // Options of a communicator that takes `algorithm` for everything that has it, else the first
 // that there is; waits in vain after a minute: a test that gets there has hung.
 Communicator::Options TestOptions(Algorithm algorithm);
+
+// A rank that shares memory with the ranks of its host, in small slots, so that small buffers take
+// many. Waits in vain as TestOptions says; belongs to one thread.
+class SharingRank {
+ public:
+  struct Options {
+    std::vector<int> host_of;  // by rank
+    Algorithm algorithm = Algorithm::kHierarchical;
+    double silence_s = 60;
+    double ring_grace_s = 1;
+  };
+  // Together with all other ranks; `endpoint` and `clock` outlive this.
+  static absl::StatusOr<std::unique_ptr<SharingRank>> Open(net::Endpoint& endpoint,
+                                                           const Options& options,
+                                                           const Clock& clock);
+  int rank() const { return communicator_.rank(); }
+  Communicator& communicator() { return communicator_; }
+  os::SharedBufferRegistry& registry() { return registry_; }
+  const HostSharing& sharing() const { return sharing_; }
+
+ private:
+  SharingRank(net::Endpoint& endpoint, const Options& options, const Clock& clock);
+  os::SharedBufferRegistry registry_;
+  HostSharing sharing_;
+  Communicator communicator_;
+};
 
 // "AllReduceHalvingDoubling"
 std::string TestName(Kind kind, Algorithm algorithm);

@@ -101,6 +101,7 @@ TEST_F(CommTest, RefusesBadFlagsWithTheFix) {
       {"--rank=0", "--world_size: missing"},
       {"--peers=nccl", "allowed: gloo, openmpi"},
       {"--network=1gbut", "--network: "},
+      {"--ranks_per_node=2", "--ranks_per_node: goes with --network"},
       {"--target=speed", "--target=speed: no speed; allowed: all, tcp_bandwidth"},
       {"--op=all_to_all", "--op=all_to_all: not known; allowed: all_reduce"},
       {"--type=fp8", "--type=fp8: not known; allowed: fp32"},

@@ -172,6 +172,7 @@ absl::Status RunHere(const Arguments& arguments, experiments::SignalWaiter& sign
   options.programs = arguments.peers_directory.empty()
                          ? scratch->path() + "/peers"
                          : os::ResolveUserPath(arguments.peers_directory);
+  options.ranks_per_node = static_cast<int>(arguments.ranks_per_node);
   options.directory = scratch->path();
   options.binary = os::SiblingBinary("bench/comm_test");
   options.say = Say;

@@ -48,6 +48,10 @@ double AllReduceBytes(proto::AllReduce::Algorithm algorithm, int ranks, double b
   return 2 * (n - 1) / n * bytes;
 }
 
+double AllReduceBytesBetweenHosts(int hosts, int ranks, double bytes) {
+  return 2. * (hosts - 1) / ranks * bytes;
+}
+
 double BytesPerSynchronisation(const proto::Job& job, double model_bytes) {
   const StrategyTraits traits = TraitsOf(job);
   if (traits.servers) return model_bytes;

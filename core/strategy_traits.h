@@ -30,6 +30,9 @@ proto::AllReduce::Algorithm AllReduceAlgorithmOf(const proto::Job& job);
 // the exchange (N-1) M. However the buffer is cut, and whoever shares a host. docs/ALGORITHMS.md
 // has the busiest rank's. `automatic` counts as an algorithm of the least.
 double AllReduceBytes(proto::AllReduce::Algorithm algorithm, int ranks, double bytes);
+// The same of `hierarchical` whose ranks share memory within their hosts, which is not counted:
+// 2(H-1)/N M, of the ring between H hosts alone.
+double AllReduceBytesBetweenHosts(int hosts, int ranks, double bytes);
 
 // Payload of a mean worker and synchronisation, each way, by the formula: with M = model_bytes,
 // servers M; a collective AllReduceBytes of the job's algorithm; nothing for one process.

@@ -77,6 +77,14 @@ absl::Status CheckCosts(const google::protobuf::RepeatedPtrField<proto::Transpor
   return absl::OkStatus();
 }
 
+const proto::TransportCosts* CostsOf(const proto::AllReduce& allreduce,
+                                     std::string_view transport) {
+  for (const proto::TransportCosts& costs : allreduce.costs()) {
+    if (costs.transport() == transport) return &costs;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<proto::TransportCosts>> ParseFit(std::string_view text,
@@ -111,10 +119,11 @@ const char* ScheduleTransport(const proto::AllReduce& allreduce) {
 }
 
 const proto::TransportCosts* CostsOfTransport(const proto::AllReduce& allreduce) {
-  for (const proto::TransportCosts& costs : allreduce.costs()) {
-    if (costs.transport() == ScheduleTransport(allreduce)) return &costs;
-  }
-  return nullptr;
+  return CostsOf(allreduce, ScheduleTransport(allreduce));
+}
+
+const proto::TransportCosts* CostsOfSharedMemory(const proto::AllReduce& allreduce) {
+  return CostsOf(allreduce, proto::Transport::Name_Name(proto::Transport::shared_memory));
 }
 
 absl::Status CheckFit(const proto::AllReduce& allreduce) {

@@ -21,6 +21,8 @@ const char* ScheduleTransport(const proto::AllReduce& allreduce);
 
 // Of that transport. Null: the job has none, and the shipped ones stand in. Borrowed from the job.
 const proto::TransportCosts* CostsOfTransport(const proto::AllReduce& allreduce);
+// The same within hosts whose ranks share memory.
+const proto::TransportCosts* CostsOfSharedMemory(const proto::AllReduce& allreduce);
 
 }  // namespace crossover
 

@@ -85,6 +85,13 @@ TEST(TransportCosts, AJobGoesByThoseOfItsTransport) {
   EXPECT_TRUE(ValidateJob(job).ok());
   ASSERT_NE(CostsOfTransport(job.allreduce()), nullptr);
   EXPECT_EQ(CostsOfTransport(job.allreduce())->alpha_us(), 5.5);
+  EXPECT_EQ(CostsOfSharedMemory(job.allreduce()), nullptr);
+  proto::TransportCosts& within_hosts = *job.mutable_allreduce()->add_costs();
+  within_hosts = fits->front();
+  within_hosts.set_transport("shared_memory");
+  EXPECT_TRUE(ValidateJob(job).ok());
+  EXPECT_EQ(CostsOfSharedMemory(job.allreduce()), &within_hosts);
+  job.mutable_allreduce()->mutable_costs()->RemoveLast();
   job.mutable_allreduce()->set_transport(proto::Transport::grpc);
   EXPECT_EQ(CostsOfTransport(job.allreduce()), nullptr);
   EXPECT_THAT(std::string(ValidateJob(job).message()),

@@ -41,6 +41,14 @@ TEST(ReduceBytesTest, TheFormulaIsThatOfWhatCarriedEachBucket) {
   job.set_strategy(proto::Strategy::local_sgd);
   EXPECT_DOUBLE_EQ(Reduced(job, reports).bytes_formula_per_step, 4 / 3. * 4000);
   EXPECT_EQ(Reduced(job, reports).buckets[0].algorithm, "recursive_doubling");
+  // Through memory within hosts: 2 (2-1)/3 of everything goes between the two.
+  for (proto::ProcessReport& report : reports) {
+    report.mutable_worker()->clear_all_reduces();
+    proto::AllReduceRange& range = *report.mutable_worker()->add_all_reduces();
+    range.set_algorithm("hierarchical");
+    range.set_hosts_sharing_memory(2);
+  }
+  EXPECT_DOUBLE_EQ(Reduced(job, reports).bytes_formula_per_step, 2 / 3. * 4000);
   for (proto::ProcessReport& report : reports) {
     report.mutable_worker()->clear_all_reduces();
     report.mutable_worker()->add_all_reduces()->set_algorithm("shared_memory");

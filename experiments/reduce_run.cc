@@ -152,12 +152,15 @@ absl::Status ReduceWorkers(const AlignedRun& run, const Waits& waits, RunResult&
   return absl::OkStatus();
 }
 
-// What an AllReduce of so many bytes went by; "" where the worker does not say.
-std::string AlgorithmFor(const proto::WorkerReport& worker, int64_t bytes) {
+// What an AllReduce of so many bytes went by; empty where the worker does not say.
+proto::AllReduceRange RangeFor(const proto::WorkerReport& worker, int64_t bytes) {
   for (const proto::AllReduceRange& range : worker.all_reduces()) {
-    if (range.up_to_bytes() == 0 || bytes <= range.up_to_bytes()) return range.algorithm();
+    if (range.up_to_bytes() == 0 || bytes <= range.up_to_bytes()) return range;
   }
-  return "";
+  return {};
+}
+std::string AlgorithmFor(const proto::WorkerReport& worker, int64_t bytes) {
+  return RangeFor(worker, bytes).algorithm();
 }
 
 void ReduceBytes(const AlignedRun& run, RunResult& result) {
@@ -208,17 +211,21 @@ void ReduceBuckets(const proto::Job& job, const AlignedRun& run, RunResult& resu
 }
 
 // What a worker should send and receive in a synchronised step.
-double FormulaBytes(const proto::Job& job, const RunResult& result) {
-  const bool told = !result.buckets.empty() && !result.buckets.front().algorithm.empty();
-  if (!TraitsOf(job).collective || !told) {
+double FormulaBytes(const proto::Job& job, const proto::WorkerReport& worker,
+                    const RunResult& result) {
+  if (!TraitsOf(job).collective || result.buckets.empty() || worker.all_reduces().empty()) {
     return BytesPerSynchronisation(job, static_cast<double>(result.model_bytes));
   }
   double formula = 0;
   for (const auto& bucket : result.buckets) {
+    const proto::AllReduceRange range = RangeFor(worker, bucket.bytes);
+    const auto m = static_cast<double>(bucket.bytes);
     proto::AllReduce::Algorithm algorithm{};
     // Shared memory's bytes are no network's, and in no ledger.
-    if (!proto::AllReduce::Algorithm_Parse(bucket.algorithm, &algorithm)) continue;
-    formula += AllReduceBytes(algorithm, job.workers(), static_cast<double>(bucket.bytes));
+    if (!proto::AllReduce::Algorithm_Parse(range.algorithm(), &algorithm)) continue;
+    const int hosts = range.hosts_sharing_memory();
+    formula += hosts > 0 ? AllReduceBytesBetweenHosts(hosts, job.workers(), m)
+                         : AllReduceBytes(algorithm, job.workers(), m);
   }
   return formula;
 }
@@ -417,7 +424,7 @@ absl::StatusOr<RunResult> ReduceRun(const proto::Job& job,
   RETURN_IF_ERROR(ReduceWorkers(run, arrivals.waits, result));
   ReduceBytes(run, result);
   ReduceBuckets(job, run, result);
-  result.bytes_formula_per_step = FormulaBytes(job, result);
+  result.bytes_formula_per_step = FormulaBytes(job, run.workers[0].report->worker(), result);
   ReduceServers(run, result);
   ReduceLearning(job, run, result);
   ReduceProcesses(run, result);

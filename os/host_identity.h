@@ -6,12 +6,17 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace crossover::os {
 
 // A number that processes of one host have in common and, but for a chance of 2^-64, no others
 // have; nullopt where the system does not tell. Blocks as long as reading /proc.
 std::optional<uint64_t> HostIdentity();
+
+// The running kernel's name of itself: that of the machine, whatever namespaces a process is in. ""
+// where the system does not tell.
+std::string BootId();
 
 }  // namespace crossover::os
 

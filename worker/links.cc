@@ -1,6 +1,7 @@
 #include "worker/links.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "allreduce/choice.h"
 #include "allreduce/choice_ranges.h"
-#include "allreduce/host_sharing.h"
 #include "core/check.h"
 #include "core/job.h"
 #include "core/status.h"
@@ -26,7 +26,9 @@ std::vector<std::string> Addresses(const std::vector<net::RosterMember>& members
 }
 
 using allreduce::Algorithm;
+using allreduce::CostFit;
 using allreduce::Kind;
+using Extent = allreduce::HostSharing::Extent;
 
 bool OverGrpc(const proto::Job& job) {
   return job.allreduce().transport() == proto::Transport::grpc;
@@ -42,12 +44,20 @@ std::optional<Algorithm> NamedAlgorithm(const proto::Job& job) {
   return named;
 }
 
-allreduce::CostFit CostsFor(const proto::Job& job) {
+CostFit CostsFor(const proto::Job& job) {
   const proto::TransportCosts* costs = CostsOfTransport(job.allreduce());
   return costs != nullptr ? allreduce::FitOf(*costs) : allreduce::DefaultFitOfTcp();
 }
 
-allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job, uint64_t fingerprint) {
+CostFit CostsWithinHosts(const proto::Job& job) {
+  const proto::TransportCosts* costs = CostsOfSharedMemory(job.allreduce());
+  return costs != nullptr ? allreduce::FitOf(*costs) : allreduce::DefaultFitOfSharedMemory();
+}
+
+// `within_host` is borrowed, and may change where the communicator drops its plans. None: as
+// between hosts.
+allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job, uint64_t fingerprint,
+                                                     const std::optional<CostFit>& within_host) {
   allreduce::Communicator::Options options;
   options.job = fingerprint;
   options.engine.silence_s = job.deadlines().step_s();
@@ -55,10 +65,10 @@ allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job, uint
   options.engine.yield = true;  // the backward pass wants the core
   // What a rank waits for passes through gRPC's threads, which need the cores.
   if (OverGrpc(job)) options.engine.spin_rounds = 0;
-  options.choose = [named = NamedAlgorithm(job), costs = CostsFor(job)](
+  options.choose = [named = NamedAlgorithm(job), &within_host, costs = CostsFor(job)](
                        Kind kind, const allreduce::Place& place, int64_t bytes) {
     if (kind == Kind::kAllReduce && named) return *named;
-    return allreduce::Choose(kind, bytes, place, costs);
+    return allreduce::Choose(kind, bytes, place, costs, within_host.value_or(costs));
   };
   return options;
 }
@@ -81,12 +91,15 @@ absl::StatusOr<std::unique_ptr<net::Endpoint>> ConnectPeers(Links::Options& opti
   return net::ConnectTcp(std::move(options.listener.tcp), tcp, clock);
 }
 
-// Where the constants come from that choose.
-std::string SourceOfCosts(const proto::AllReduce& allreduce) {
-  const proto::TransportCosts* costs = CostsOfTransport(allreduce);
+// Where constants come from that choose. Null: the job has none.
+std::string SourceOfCosts(const proto::AllReduce& allreduce, const proto::TransportCosts* costs) {
   if (costs == nullptr) return "the shipped defaults";
   return absl::StrCat("the fit ", allreduce.fit(), " (", costs->transport(),
                       costs->network().empty() ? "" : ", ", costs->network(), ")");
+}
+
+int HostsOf(const std::vector<int>& host_of) {
+  return static_cast<int>(std::set<int>(host_of.begin(), host_of.end()).size());
 }
 
 }  // namespace
@@ -136,7 +149,7 @@ absl::Status Links::OpenCollectives(Options& options, const Clock& clock) {
   const proto::Job& job = options.job;
   ASSIGN_OR_RETURN(endpoint_, ConnectPeers(options, clock));
   communicator_ = std::make_unique<allreduce::Communicator>(
-      *endpoint_, CommunicatorOptions(job, options.identity.job_fingerprint), clock);
+      *endpoint_, CommunicatorOptions(job, options.identity.job_fingerprint, within_host_), clock);
   transport_ = ScheduleTransport(job.allreduce());
   RETURN_IF_ERROR(ShareMemory(job, options.shared_buffers, clock));
   DescribeAllReduces(job);
@@ -144,7 +157,7 @@ absl::Status Links::OpenCollectives(Options& options, const Clock& clock) {
 }
 
 void Links::DescribeAllReduces(const proto::Job& job) {
-  if (shared_memory_ != nullptr) {
+  if (shares_ == Extent::kAllRanks) {
     all_reduces_.emplace_back().set_algorithm("shared_memory");
     return;
   }
@@ -157,11 +170,19 @@ void Links::DescribeAllReduces(const proto::Job& job) {
     proto::AllReduceRange& all_reduce = all_reduces_.emplace_back();
     all_reduce.set_algorithm(allreduce::NameOf(range.algorithm));
     all_reduce.set_up_to_bytes(range.up_to_bytes);
+    if (shares_ == Extent::kWithinHosts && range.algorithm == Algorithm::kHierarchical) {
+      all_reduce.set_hosts_sharing_memory(HostsOf(options.host_of));
+    }
   }
   const bool automatic = job.allreduce().algorithm() == proto::AllReduce::automatic;
   absl::StrAppend(&transport_, "; algorithm ", automatic ? "automatic: " : "",
                   allreduce::RangesText(ranges));
-  if (automatic) absl::StrAppend(&transport_, ", by ", SourceOfCosts(job.allreduce()));
+  if (!automatic) return;
+  const proto::AllReduce& of_job = job.allreduce();
+  absl::StrAppend(&transport_, ", by ", SourceOfCosts(of_job, CostsOfTransport(of_job)));
+  if (shares_ == Extent::kNone) return;
+  absl::StrAppend(&transport_, ", within hosts by ",
+                  SourceOfCosts(of_job, CostsOfSharedMemory(of_job)));
 }
 
 absl::Status Links::ShareMemory(const proto::Job& job, const os::SharedBufferRegistry& buffers,
@@ -177,12 +198,21 @@ absl::Status Links::ShareMemory(const proto::Job& job, const os::SharedBufferReg
       allreduce::ShareHost(*communicator_, os::HostIdentity(), options, buffers, clock));
   communicator_->SetHosts(sharing.host_of);
   if (!SharesMemory(job)) return absl::OkStatus();
-  transport_ = absl::StrCat(sharing.group != nullptr ? "shared memory: " : "tcp: ", sharing.reason);
-  if (sharing.group == nullptr && job.allreduce().transport() == proto::Transport::shared_memory) {
+  const bool all = sharing.extent == Extent::kAllRanks;
+  if (!all && job.allreduce().transport() == proto::Transport::shared_memory) {
     return absl::FailedPreconditionError(
         absl::StrCat("allreduce.transport is shared_memory, but ", sharing.reason,
                      "; fix: --allreduce.transport=automatic, or tcp"));
   }
+  // Between hosts only hierarchical makes use of it.
+  const bool some = sharing.extent == Extent::kWithinHosts && hosts_matter && !job.deterministic();
+  transport_ = absl::StrCat(all    ? "shared memory: "
+                            : some ? "tcp, and shared memory within hosts: "
+                                   : "tcp: ",
+                            sharing.reason);
+  if (!all && !some) return absl::OkStatus();
+  shares_ = sharing.extent;
+  within_host_ = CostsWithinHosts(job);
   shared_memory_ = std::move(sharing.group);
   if (shared_memory_ != nullptr) communicator_->UseSharedMemory(*shared_memory_);
   return absl::OkStatus();

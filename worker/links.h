@@ -5,12 +5,15 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "allreduce/choice.h"
 #include "allreduce/communicator.h"
+#include "allreduce/host_sharing.h"
 #include "allreduce/shared_memory/group.h"
 #include "core/bucket_plan.h"
 #include "core/clock.h"
@@ -80,9 +83,12 @@ class Links {
   void DescribeAllReduces(const proto::Job& job);
 
   std::string transport_;
+  std::optional<allreduce::CostFit> within_host_;  // where memory is shared; equal on all ranks
+  allreduce::HostSharing::Extent shares_ = allreduce::HostSharing::Extent::kNone;
   std::vector<proto::AllReduceRange> all_reduces_;
   std::unique_ptr<net::Endpoint> endpoint_;
-  std::unique_ptr<allreduce::SharedMemoryGroup> shared_memory_;  // null: not used
+  // Of the host's ranks; null: not used, or this one is alone there.
+  std::unique_ptr<allreduce::SharedMemoryGroup> shared_memory_;
   std::unique_ptr<allreduce::Communicator> communicator_;
   std::unique_ptr<ps::Client> servers_;
 };

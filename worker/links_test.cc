@@ -167,6 +167,19 @@ TEST_F(LinksTest, WithoutAFitTheShippedConstantsChoose) {
   EXPECT_THAT(links[0]->transport(), testing::EndsWith(", by the shipped defaults"));
 }
 
+TEST_F(LinksTest, WhereAllShareAHostMemoryCarriesEverything) {
+  job_.set_strategy(proto::Strategy::allreduce_ring);
+  job_.mutable_allreduce()->set_algorithm(proto::AllReduce::hierarchical);
+  job_.mutable_allreduce()->set_transport(proto::Transport::automatic);
+  const auto links = OpenBoth();
+  ASSERT_NE(links[0], nullptr);
+  ASSERT_NE(links[1], nullptr);
+  EXPECT_EQ(links[0]->transport(), "shared memory: all 2 ranks are on this host");
+  ASSERT_EQ(links[0]->all_reduces().size(), 1);
+  EXPECT_EQ(links[0]->all_reduces()[0].algorithm(), "shared_memory");
+  EXPECT_EQ(links[0]->all_reduces()[0].hosts_sharing_memory(), 0);
+}
+
 TEST_F(LinksTest, ARunThatIsAbortedEndsTheConnecting) {
   const auto lost = [] { return absl::AbortedError("worker 1 never came"); };
   for (const proto::Strategy::Name strategy :

@@ -39,6 +39,11 @@ std::vector<std::vector<int>> RanksOfHosts(const Place& place) {
   return ranks;
 }
 
+int LeastRanks(const std::vector<std::vector<int>>& ranks_of_hosts) {
+  const auto smallest = std::ranges::min_element(ranks_of_hosts, {}, &std::vector<int>::size);
+  return static_cast<int>(smallest->size());
+}
+
 // Between the owners of pieces (the host's first ranks) and the host's other ranks.
 Step ToOwners(const std::vector<int>& mates, int local, const std::vector<Segment>& pieces) {
   Step step;
@@ -61,22 +66,23 @@ Step FromOwners(const std::vector<int>& mates, int local, const std::vector<Segm
 
 }  // namespace
 
+int PiecesOfHierarchical(const Place& place) { return LeastRanks(RanksOfHosts(place)); }
+
 Schedule HierarchicalAllReduce(const Place& place, int64_t length) {
   const std::vector<std::vector<int>> hosts = RanksOfHosts(place);
-  size_t owners = hosts[0].size();
+  const int owners = LeastRanks(hosts);
   int our_host = 0;
   for (size_t h = 0; h < hosts.size(); ++h) {
-    owners = std::min(owners, hosts[h].size());
     if (std::ranges::count(hosts[h], place.rank) > 0) our_host = static_cast<int>(h);
   }
   const std::vector<int>& mates = hosts[our_host];
   const int local = static_cast<int>(std::ranges::find(mates, place.rank) - mates.begin());
-  const std::vector<Segment> pieces = CutEvenly(length, static_cast<int>(owners));
+  const std::vector<Segment> pieces = CutEvenly(length, owners);
 
   Schedule schedule = {ToOwners(mates, local, pieces)};
   schedule.back().completes = hosts.size() == 1;
   const int host_count = static_cast<int>(hosts.size());
-  if (local < static_cast<int>(owners)) {
+  if (local < owners) {
     Ring ring{
         .position = our_host, .ranks = {}, .segments = CutEvenly(pieces[local].length, host_count)};
     for (const std::vector<int>& ranks : hosts) ring.ranks.push_back(ranks[local]);

@@ -69,25 +69,73 @@ absl::StatusOr<std::unique_ptr<SharedMemoryGroup>> SharedMemoryGroup::Attach(
   return group;
 }
 
-absl::Status SharedMemoryGroup::Run(const Frame& frame, const std::byte* from, std::byte* into) {
-  RETURN_IF_ERROR(failure_);
+void SharedMemoryGroup::Identify(const Frame& frame) {
   frame_ = frame;
-  frame_.algorithm = AlgorithmOf(frame.kind);
   frame_.sender = static_cast<uint32_t>(endpoint_.rank());
   frame_.job = options_.job;
   frame_.group = options_.group;
-  frame_.step = 0;
   frame_.bytes = 0;
-  absl::StatusOr<Call> call = Understand(from, into);
+}
+
+absl::Status SharedMemoryGroup::Run(const Frame& frame, const std::byte* from, std::byte* into) {
+  RETURN_IF_ERROR(failure_);
+  Identify(frame);
+  frame_.algorithm = AlgorithmOf(frame.kind);
+  frame_.step = 0;
+  const absl::StatusOr<Call> call = Understand(from, into);
   if (!call.ok()) {
     endpoint_.Abort(call.status());
     return failure_ = call.status();
   }
+  return Do(*call, 0);
+}
+
+absl::Status SharedMemoryGroup::ReduceToOwners(const Frame& frame, int owners,
+                                               const std::byte* from, std::byte* into) {
+  RETURN_IF_ERROR(failure_);
+  Identify(frame);
+  Call call = Half(Kind::kReduceScatter, owners);
+  call.from = from;
+  call.into = into + call.blocks[self()].offset * call.value_bytes;
+  return Do(call, 0);
+}
+
+absl::Status SharedMemoryGroup::GatherFromOwners(const Frame& frame, int owners,
+                                                 std::byte* values) {
+  RETURN_IF_ERROR(failure_);
+  Identify(frame);
+  Call call = Half(Kind::kAllGather, owners);
+  call.from = values + call.blocks[self()].offset * call.value_bytes;
+  call.into = values;
+  return Do(call, options_.ring_grace_s);
+}
+
+SharedMemoryGroup::Call SharedMemoryGroup::Half(Kind kind, int owners) const {
+  CROSSOVER_CHECK(owners >= 1 && owners <= members(), "some members own values");
+  const auto count = static_cast<int64_t>(frame_.count);
+  Call call = {.frame = frame_,
+               .kind = kind,
+               .op = frame_.op == ReduceOp::kAverage ? ReduceOp::kSum : frame_.op,
+               .from = nullptr,
+               .into = nullptr,
+               .value_bytes = static_cast<int64_t>(BytesOf(frame_.type)),
+               .from_count = count,
+               .into_count = count,
+               .owners = owners,
+               .blocks = CutEvenly(count, owners)};
+  call.blocks.resize(static_cast<size_t>(members()), {count, 0});
+  (kind == Kind::kAllGather ? call.from_count : call.into_count) = call.blocks[self()].length;
+  return call;
+}
+
+// Whatever ends one member ends all, and the endpoint's other ranks.
+absl::Status SharedMemoryGroup::Do(const Call& call, double grace_s) {
   if (members() == 1) {
-    Alone(*call);
-  } else {
-    failure_ = Together(*call);
+    Alone(call);
+    return absl::OkStatus();
   }
+  failure_ = Together(call, grace_s);
+  if (!failure_.ok()) endpoint_.Abort(failure_);
   return failure_;
 }
 
@@ -109,9 +157,18 @@ absl::StatusOr<SharedMemoryGroup::Call> SharedMemoryGroup::Understand(const std:
     return wrong(absl::StrCat("the values are not ", members(), " equal blocks"));
   }
   if (frame.kind == Kind::kBarrier && count != 0) return wrong("a barrier has no values");
-  Call call = {frame, from, into, value_bytes, count, count, 0};
-  if (gathers) call.from_count = count / members();
-  if (scatters) call.into_count = count / members();
+  Call call = {.frame = frame,
+               .kind = frame.kind,
+               .op = frame.op,
+               .from = from,
+               .into = into,
+               .value_bytes = value_bytes,
+               .from_count = gathers ? count / members() : count,
+               .into_count = scatters ? count / members() : count};
+  if (gathers || scatters) {
+    call.owners = members();
+    call.blocks = CutEvenly(count, members());
+  }
   if (frame.kind == Kind::kBroadcast) {
     const auto root = std::ranges::find(options_.ranks, static_cast<int>(frame.root));
     if (root == options_.ranks.end()) return wrong("its root is not on this host");
@@ -124,22 +181,26 @@ void SharedMemoryGroup::Alone(const Call& call) {
   CopyUnlessSame(call.into, call.from, call.into_count * call.value_bytes);
 }
 
-bool SharedMemoryGroup::Gives(const Call& call, int member) const {
-  return call.frame.kind != Kind::kBroadcast || member == call.root;
+int64_t SharedMemoryGroup::BytesGiven(const Call& call, int member) const {
+  if (call.kind == Kind::kAllGather) return call.blocks[member].length * call.value_bytes;
+  const bool gives = call.kind != Kind::kBroadcast || member == call.root;
+  return gives ? call.from_count * call.value_bytes : 0;
 }
 
-absl::Status SharedMemoryGroup::Together(const Call& call) {
-  const int64_t from_bytes = call.from_count * call.value_bytes;
-  const bool small = from_bytes <= options_.small_bytes_max;
+absl::Status SharedMemoryGroup::Together(const Call& call, double grace_s) {
+  // The first block is the longest.
+  const int giver = call.kind == Kind::kBroadcast ? call.root : 0;
+  const bool small = BytesGiven(call, giver) <= options_.small_bytes_max;
+  const int64_t given_bytes = BytesGiven(call, self());
   Announcement& announcement = meeting_.Begin();
   if (!small) {
-    announcement.from = Locate(call.from, from_bytes);
+    announcement.from = Locate(call.from, given_bytes);
     announcement.into = Locate(call.into, call.into_count * call.value_bytes);
-  } else if (Gives(call, self()) && from_bytes > 0) {
+  } else if (given_bytes > 0) {
     std::memcpy(region_.small_values(self(), meeting_.index()), call.from,
-                static_cast<size_t>(from_bytes));
+                static_cast<size_t>(given_bytes));
   }
-  RETURN_IF_ERROR(meeting_.Announce(call.frame));
+  RETURN_IF_ERROR(meeting_.Announce(call.frame, grace_s));
   if (small) {
     FinishSmall(call);
     ++paths_.small;
@@ -155,19 +216,19 @@ absl::Status SharedMemoryGroup::Together(const Call& call) {
 void SharedMemoryGroup::FinishSmall(const Call& call) {
   const int64_t into_bytes = call.into_count * call.value_bytes;
   if (into_bytes == 0) return;
-  const int64_t block = self() * into_bytes;  // of a ReduceScatter
-  const bool scatters = call.frame.kind == Kind::kReduceScatter;
+  const int64_t begin =
+      call.kind == Kind::kReduceScatter ? call.blocks[self()].offset * call.value_bytes : 0;
   for (int member = 0; member < members(); ++member) {
-    froms_[member] = region_.small_values(member, meeting_.index()) + (scatters ? block : 0);
+    froms_[member] = region_.small_values(member, meeting_.index()) + begin;
   }
-  switch (call.frame.kind) {
+  switch (call.kind) {
     case Kind::kAllReduce:
     case Kind::kReduceScatter:
-      return CombineInOrder(call.frame.type, call.frame.op, call.into, froms_, call.into_count);
+      return CombineInOrder(call.frame.type, call.op, call.into, froms_, call.into_count);
     case Kind::kAllGather:
-      for (int member = 0; member < members(); ++member) {
-        const int64_t bytes = call.from_count * call.value_bytes;
-        std::memcpy(call.into + member * bytes, froms_[member], static_cast<size_t>(bytes));
+      for (int member = 0; member < call.owners; ++member) {
+        std::memcpy(call.into + call.blocks[member].offset * call.value_bytes, froms_[member],
+                    static_cast<size_t>(BytesGiven(call, member)));
       }
       return;
     case Kind::kBroadcast:

@@ -27,6 +27,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "allreduce/frame.h"
+#include "allreduce/schedule.h"
 #include "allreduce/shared_memory/meeting.h"
 #include "allreduce/shared_memory/region.h"
 #include "core/clock.h"
@@ -47,6 +48,7 @@ class SharedMemoryGroup {
     int64_t slot_bytes = 256 << 10;  // a multiple of 64
     // Out of place, results in buffers of at least so many bytes are written past the caches.
     int64_t stream_bytes_min = 16 << 20;
+    double ring_grace_s = 1;  // see GatherFromOwners
   };
   // One member creates the memory and gives its descriptor to the others, which attach. Neither
   // waits for anybody. `endpoint` tells of peers that are dead or have given up, `registry` where
@@ -70,6 +72,22 @@ class SharedMemoryGroup {
   //   Barrier        neither
   absl::Status Run(const Frame& frame, const std::byte* from, std::byte* into);
 
+  // The two halves of an AllReduce of which the members are a part (allreduce/two_level.h); all
+  // fields of `frame` but sender, job and group are the caller's, its step tells the halves apart.
+  // CutEvenly(frame.count, owners) says which values the first `owners` members own.
+  //   ReduceToOwners    from: M values   into: room for M, of which the owned values become the
+  //                     members' sum (with kAverage, too), min or max; may be `from`
+  //   GatherFromOwners  values: M, of which this member's own are right before and all after. Who
+  //                     owns values may have been at work elsewhere: others wait longer than
+  //                     silence_s by ring_grace_s, and as long as it calls Pulse.
+  absl::Status ReduceToOwners(const Frame& frame, int owners, const std::byte* from,
+                              std::byte* into);
+  absl::Status GatherFromOwners(const Frame& frame, int owners, std::byte* values);
+  // Tells members that wait for this one that it moves on.
+  void Pulse() { meeting_.Pulse(); }
+
+  const std::vector<int>& ranks() const { return options_.ranks; }
+
   // How many collectives took each path.
   struct PathCounts {
     int64_t small = 0;
@@ -82,21 +100,29 @@ class SharedMemoryGroup {
   // A collective's arguments, and what follows from them.
   struct Call {
     const Frame& frame;  // with all fields filled
+    Kind kind;           // what the members do: a half of the frame's, or all of it
+    ReduceOp op;
     const std::byte* from;
     std::byte* into;
     int64_t value_bytes;
     int64_t from_count;  // values that this rank gives
     int64_t into_count;  // values that it gets
-    int root;            // the member
+    int root = 0;        // the member
+    // Of ReduceScatter and AllGather: the first `owners` members have a block each.
+    int owners = 0;
+    std::vector<Segment> blocks = {};  // by member
   };
   SharedMemoryGroup(const Options& options, Region region, net::Endpoint& endpoint,
                     const os::SharedBufferRegistry& registry, const Clock& clock);
   static Region::Shape ShapeOf(const Options& options);
 
+  void Identify(const Frame& frame);
   absl::StatusOr<Call> Understand(const std::byte* from, std::byte* into);
+  Call Half(Kind kind, int owners) const;
+  absl::Status Do(const Call& call, double grace_s);
   void Alone(const Call& call);
-  absl::Status Together(const Call& call);
-  bool Gives(const Call& call, int member) const;
+  absl::Status Together(const Call& call, double grace_s);
+  int64_t BytesGiven(const Call& call, int member) const;
 
   // Each after its announcement, which has been compared.
   void FinishSmall(const Call& call);

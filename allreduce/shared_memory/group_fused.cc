@@ -57,24 +57,25 @@ absl::StatusOr<std::byte*> SharedMemoryGroup::Map(int member, const Location& lo
 }
 
 absl::StatusOr<bool> SharedMemoryGroup::MapAll(const Call& call) {
-  const bool writes_all = call.frame.kind == Kind::kAllReduce;
+  const bool writes_all = call.kind == Kind::kAllReduce;
   const auto announced = [&](int member) -> const Announcement& {
     return region_.announcement(member, meeting_.index());
   };
   for (int member = 0; member < members(); ++member) {
     const bool shared = announced(member).from.buffer.fd >= 0 &&
                         (!writes_all || announced(member).into.buffer.fd >= 0);
-    if (Gives(call, member) && !shared) return false;
+    if (BytesGiven(call, member) > 0 && !shared) return false;
   }
   for (int member = 0; member < members(); ++member) {
+    const int64_t given_bytes = BytesGiven(call, member);
     if (member == self()) {
       froms_[member] = call.from;
       intos_[member] = call.into;
-    } else if (Gives(call, member)) {
+    } else if (given_bytes > 0) {
       // A copy: the original is another process's to change.
       const Location from = announced(member).from;
       const Location into = announced(member).into;
-      ASSIGN_OR_RETURN(froms_[member], Map(member, from, call.from_count * call.value_bytes));
+      ASSIGN_OR_RETURN(froms_[member], Map(member, from, given_bytes));
       if (!writes_all) continue;
       ASSIGN_OR_RETURN(intos_[member], Map(member, into, call.into_count * call.value_bytes));
     }
@@ -93,7 +94,7 @@ absl::Status SharedMemoryGroup::RunFused(const Call& call, bool* done) {
   }
   if (!*mapped) return absl::OkStatus();
   *done = true;
-  switch (call.frame.kind) {
+  switch (call.kind) {
     case Kind::kAllReduce:
       FuseAllReduce(call);
       break;
@@ -121,23 +122,26 @@ void SharedMemoryGroup::FuseAllReduce(const Call& call) {
   // In place the results' cache lines are here already, having been read.
   bool stream = call.from_count * call.value_bytes >= options_.stream_bytes_min;
   for (int member = 0; member < members(); ++member) stream &= intos_[member] != froms_[member];
-  CombineInOrderIntoAll(call.frame.type, call.frame.op, intos_, froms_, share.length,
+  CombineInOrderIntoAll(call.frame.type, call.op, intos_, froms_, share.length,
                         stream ? Stores::kStream : Stores::kCached);
 }
 
 void SharedMemoryGroup::FuseReduceScatter(const Call& call) {
-  const int64_t bytes = call.into_count * call.value_bytes;
-  for (const std::byte*& from : froms_) from += self() * bytes;
-  CombineInOrder(call.frame.type, call.frame.op, call.into, froms_, call.into_count);
+  if (call.into_count == 0) return;
+  const int64_t begin = call.blocks[self()].offset * call.value_bytes;
+  for (const std::byte*& from : froms_) from += begin;
+  CombineInOrder(call.frame.type, call.op, call.into, froms_, call.into_count);
 }
 
 void SharedMemoryGroup::FuseAllGather(const Call& call) {
-  const int64_t bytes = call.from_count * call.value_bytes;
   // Each begins with another, so that not all read the same memory at once.
   for (int k = 0; k < members(); ++k) {
     const int member = (self() + k) % members();
-    std::byte* const into = call.into + member * bytes;
-    if (into != froms_[member]) std::memcpy(into, froms_[member], static_cast<size_t>(bytes));
+    const int64_t bytes = BytesGiven(call, member);
+    std::byte* const into = call.into + call.blocks[member].offset * call.value_bytes;
+    if (bytes > 0 && into != froms_[member]) {
+      std::memcpy(into, froms_[member], static_cast<size_t>(bytes));
+    }
   }
 }
 

@@ -37,7 +37,7 @@ struct ShareOfBlock {
 }  // namespace
 
 absl::Status SharedMemoryGroup::RunStaged(const Call& call) {
-  switch (call.frame.kind) {
+  switch (call.kind) {
     case Kind::kAllReduce:
       return members() == 2 ? StageAllReduceOfTwo(call) : StageAllReduce(call);
     case Kind::kReduceScatter:
@@ -63,7 +63,7 @@ absl::Status SharedMemoryGroup::StageAllReduceOfTwo(const Call& call) {
     RETURN_IF_ERROR(meeting_.Sync());
     froms_[self()] = call.from + offset;
     froms_[other] = region_.slot(other, block);
-    CombineInOrder(call.frame.type, call.frame.op, call.into + offset, froms_, length);
+    CombineInOrder(call.frame.type, call.op, call.into + offset, froms_, length);
   }
   return absl::OkStatus();
 }
@@ -102,47 +102,52 @@ absl::Status SharedMemoryGroup::StageAllReduce(const Call& call) {
       std::byte* const into[] = {region_.slot(self(), step - 1) + share.in_slot,
                                  call.into + share.in_buffer};
       froms_[self()] = call.from + share.in_buffer;
-      CombineInOrderIntoAll(call.frame.type, call.frame.op, into, froms_,
-                            share.bytes / call.value_bytes, Stores::kCached);
+      CombineInOrderIntoAll(call.frame.type, call.op, into, froms_, share.bytes / call.value_bytes,
+                            Stores::kCached);
     }
     if (step < blocks.count() + 1) RETURN_IF_ERROR(meeting_.Sync());
   }
   return absl::OkStatus();
 }
 
-// A slot holds a piece of every member's block.
+// A slot holds a piece of every owner's block.
 absl::Status SharedMemoryGroup::StageReduceScatter(const Call& call) {
-  const int64_t most = std::max<int64_t>(1, options_.slot_bytes / call.value_bytes / members());
-  const Blocks pieces(call.into_count, most);
+  const int64_t most = std::max<int64_t>(1, options_.slot_bytes / call.value_bytes / call.owners);
+  const Blocks pieces(call.blocks[0].length, most);
   for (int64_t piece = 0; piece < pieces.count(); ++piece) {
-    const int64_t length = pieces.length(piece);
-    const int64_t bytes = length * call.value_bytes;
-    for (int member = 0; member < members(); ++member) {
-      const int64_t begin = member * call.into_count + pieces.begin(piece);
-      Copy(region_.slot(self(), piece) + member * bytes, call.from + begin * call.value_bytes,
-           bytes);
+    const int64_t begin = pieces.begin(piece);
+    for (int member = 0; member < call.owners; ++member) {
+      const Segment& block = call.blocks[member];
+      Copy(region_.slot(self(), piece) + member * most * call.value_bytes,
+           call.from + (block.offset + begin) * call.value_bytes,
+           std::min(block.length - begin, pieces.length(piece)) * call.value_bytes);
     }
     RETURN_IF_ERROR(meeting_.Sync());
+    const int64_t length = std::min(call.into_count - begin, pieces.length(piece));
+    if (length <= 0) continue;
     for (int member = 0; member < members(); ++member) {
-      froms_[member] = region_.slot(member, piece) + self() * bytes;
+      froms_[member] = region_.slot(member, piece) + self() * most * call.value_bytes;
     }
-    std::byte* const into = call.into + pieces.begin(piece) * call.value_bytes;
-    CombineInOrder(call.frame.type, call.frame.op, into, froms_, length);
+    std::byte* const into = call.into + begin * call.value_bytes;
+    CombineInOrder(call.frame.type, call.op, into, froms_, length);
   }
   return absl::OkStatus();
 }
 
 absl::Status SharedMemoryGroup::StageAllGather(const Call& call) {
-  const Blocks pieces(call.from_count, options_.slot_bytes / call.value_bytes);
+  const Blocks pieces(call.blocks[0].length, options_.slot_bytes / call.value_bytes);
   for (int64_t piece = 0; piece < pieces.count(); ++piece) {
-    const int64_t bytes = pieces.length(piece) * call.value_bytes;
-    const int64_t offset = pieces.begin(piece) * call.value_bytes;
-    Copy(region_.slot(self(), piece), call.from + offset, bytes);
+    const int64_t begin = pieces.begin(piece);
+    const auto bytes = [&](int member) {
+      const int64_t length = std::min(call.blocks[member].length - begin, pieces.length(piece));
+      return std::max<int64_t>(0, length) * call.value_bytes;
+    };
+    Copy(region_.slot(self(), piece), call.from + begin * call.value_bytes, bytes(self()));
     RETURN_IF_ERROR(meeting_.Sync());
     for (int k = 0; k < members(); ++k) {
       const int member = (self() + k) % members();
-      std::byte* const into = call.into + member * call.from_count * call.value_bytes + offset;
-      Copy(into, region_.slot(member, piece), bytes);
+      Copy(call.into + (call.blocks[member].offset + begin) * call.value_bytes,
+           region_.slot(member, piece), bytes(member));
     }
   }
   return absl::OkStatus();

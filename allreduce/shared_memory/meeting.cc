@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "allreduce/wait_note.h"
 #include "core/check.h"
 #include "core/status.h"
 
@@ -57,8 +58,9 @@ Meeting::Meeting(const Region& region, std::vector<int> ranks, const Options& op
 
 Announcement& Meeting::Begin() { return region_.announcement(self_, ++index_); }
 
-absl::Status Meeting::Announce(const Frame& frame) {
+absl::Status Meeting::Announce(const Frame& frame, double grace_s) {
   frame_ = &frame;
+  patience_s_ = options_.silence_s + grace_s;
   const FrameBytes bytes = EncodeFrame(frame);
   digest_ = DigestOf(bytes);
   region_.cell(self_).digests[index_ % 2].store(digest_, std::memory_order_relaxed);
@@ -99,12 +101,18 @@ absl::Status Meeting::AwaitAll() {
 }
 
 absl::Status Meeting::Await(int member) {
-  std::optional<int64_t> since_ns;  // blocking, that is
+  std::optional<int64_t> since_ns;  // blocking, that is, or since its pulse was last felt
+  const std::atomic<uint32_t>& pulse = region_.cell(member).pulse;
+  uint32_t felt = pulse.load(std::memory_order_relaxed);
   while (!HasCome(member)) {
     if (patience_.LookAgain()) continue;
     if (!since_ns) since_ns = clock_.NowNs();
     SleepOn(member);
     if (HasCome(member)) break;
+    if (const uint32_t now = pulse.load(std::memory_order_relaxed); now != felt) {
+      felt = now;
+      since_ns = clock_.NowNs();
+    }
     RETURN_IF_ERROR(LookAround(*since_ns));
   }
   patience_.Found();
@@ -126,11 +134,36 @@ absl::Status Meeting::LookAround(int64_t waiting_since_ns) {
   // A mismatch first: it says more than a peer's end that follows from it.
   if (announcing_) RETURN_IF_ERROR(Compare());
   RETURN_IF_ERROR(endpoint_.Wait({}, 0));
+  RETURN_IF_ERROR(TalkAndListen(waiting_since_ns));
   const double waited_s = static_cast<double>(clock_.NowNs() - waiting_since_ns) * 1e-9;
-  if (waited_s < options_.silence_s) return absl::OkStatus();
+  if (waited_s < patience_s_) return absl::OkStatus();
   absl::Status error = SilenceError();
   endpoint_.Abort(error);
   return error;
+}
+
+// With ranks that wait over the endpoint, for this one or for others.
+absl::Status Meeting::TalkAndListen(int64_t waiting_since_ns) {
+  const int64_t now_ns = clock_.NowNs();
+  const bool wonder = AnyNoteSince(endpoint_, waiting_since_ns);
+  const auto silence_ns = static_cast<int64_t>(options_.silence_s * 1e9);
+  const bool long_ago = now_ns - waiting_since_ns >= WonderNs(silence_ns);
+  if (!wonder && !long_ago) return absl::OkStatus();
+  const std::string text = absl::StrCat("waits in shared memory for ",
+                                        Missing(/*with_doings=*/false), " in ", Describe(*frame_));
+  if (published_ns_ < waiting_since_ns) {
+    endpoint_.Publish(WaitNote(*frame_, text));
+    published_ns_ = now_ns;
+  }
+  if (!wonder) return absl::OkStatus();
+  absl::Status differ = CompareNotes(endpoint_, waiting_since_ns, *frame_, text);
+  if (!differ.ok()) endpoint_.Abort(differ);
+  return differ;
+}
+
+void Meeting::Pulse() const {
+  std::atomic<uint32_t>& pulse = region_.cell(self_).pulse;
+  pulse.store(pulse.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 absl::Status Meeting::Compare() {
@@ -156,15 +189,20 @@ absl::Status Meeting::Mismatch(int member) const {
 }
 
 absl::Status Meeting::SilenceError() const {
+  return absl::DeadlineExceededError(
+      absl::StrCat("rank ", ranks_[self_], " in ", Describe(*frame_), " has waited for ",
+                   patience_s_, " s in shared memory for ", Missing(/*with_doings=*/true),
+                   "; fix: see what those ranks do, or allow more time"));
+}
+
+std::string Meeting::Missing(bool with_doings) const {
   std::vector<std::string> missing;
   for (int member = 0; member < members(); ++member) {
     if (member == self_ || HasCome(member)) continue;
-    missing.push_back(absl::StrCat("rank ", ranks_[member], " (", LastDoing(member), ")"));
+    missing.push_back(absl::StrCat("rank ", ranks_[member]));
+    if (with_doings) absl::StrAppend(&missing.back(), " (", LastDoing(member), ")");
   }
-  return absl::DeadlineExceededError(
-      absl::StrCat("rank ", ranks_[self_], " in ", Describe(*frame_), " has waited for ",
-                   options_.silence_s, " s in shared memory for ", absl::StrJoin(missing, ", "),
-                   "; fix: see what those ranks do, or allow more time"));
+  return absl::StrJoin(missing, ", ");
 }
 
 std::string Meeting::LastDoing(int member) const {

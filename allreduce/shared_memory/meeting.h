@@ -1,7 +1,7 @@
 // How the ranks of one host wait for each other: each posts how far it is and waits until all have
 // posted as much. It spins for a bounded time, then sleeps in the kernel in short slices, between
 // which it asks the endpoint whether a peer has died or given up, and compares the announcements
-// that have come. Belongs to one thread.
+// and notes (allreduce/wait_note.h) that have come. Belongs to one thread.
 #ifndef CROSSOVER_ALLREDUCE_SHARED_MEMORY_MEETING_H_
 #define CROSSOVER_ALLREDUCE_SHARED_MEMORY_MEETING_H_
 
@@ -38,12 +38,15 @@ class Meeting {
   // Begins a collective: the announcement to fill before Announce.
   Announcement& Begin();
   // Tells it and waits until all others have told the same. `frame` is ours (its sender, too) and
-  // is borrowed until the next one. Errors: those of Sync; a frame that differs in more than its
+  // is borrowed until the next one. It waits longer than silence_s by `grace_s`, and so does Sync
+  // until the next announcement. Errors: those of Sync; a frame that differs in more than its
   // sender.
-  absl::Status Announce(const Frame& frame);
+  absl::Status Announce(const Frame& frame, double grace_s = 0);
   // Waits until all others have called it as often. What was written before is seen by all after.
   // Errors: the endpoint's; silence, which names the ranks that have not come.
   absl::Status Sync();
+  // A sign of life to those who wait for this member, whose silence begins anew.
+  void Pulse() const;
 
  private:
   void Post();
@@ -52,9 +55,11 @@ class Meeting {
   bool HasCome(int member) const;
   void SleepOn(int member) const;
   absl::Status LookAround(int64_t waiting_since_ns);
+  absl::Status TalkAndListen(int64_t waiting_since_ns);
   absl::Status Compare();  // the announcements of those who have come
   absl::Status Mismatch(int member) const;
   absl::Status SilenceError() const;
+  std::string Missing(bool with_doings) const;
   std::string LastDoing(int member) const;
 
   const Region& region_;
@@ -69,6 +74,8 @@ class Meeting {
   const Frame* frame_ = nullptr;  // of the present collective
   uint64_t digest_ = 0;           // of that frame
   bool announcing_ = false;
+  double patience_s_ = 0;     // silence_s and the grace
+  int64_t published_ns_ = 0;  // when peers were last told what is awaited
 };
 
 }  // namespace crossover::allreduce

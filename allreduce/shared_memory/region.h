@@ -25,6 +25,7 @@ struct alignas(128) Cell {
   std::atomic<uint32_t> sleepers{0};   // who wait on `posts` in the kernel
   std::atomic<uint64_t> digests[2]{};  // of the last two announcements' frames, by index % 2
   std::atomic<int64_t> pid{0};         // of the member; 0: it has not come yet
+  std::atomic<uint32_t> pulse{0};      // counts signs of life between posts; wraps
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(Cell) == 128);
 

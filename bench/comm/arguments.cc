@@ -13,6 +13,8 @@ void AddHere(Arguments& arguments, FlagSet& flags) {
              SetWhole(&arguments.local_ranks, 1, 1024)});
   flags.Add({"network", "in the network lab, each rank a node: 1gbit; 1gbit,0.5ms; ... (as root)",
              "loopback", SetText(&arguments.network)});
+  flags.Add({"ranks_per_node", "in the lab, so many neighbours on each node instead", "1",
+             SetWhole(&arguments.ranks_per_node, 1, 1024)});
   flags.Add({"rounds", "how often everything is measured, in turn", "1, with --target 9",
              SetWhole(&arguments.rounds, 1, 1000)});
   flags.Add({"peers",
@@ -108,6 +110,14 @@ absl::Status CheckArguments(const Arguments& arguments, const ParsedFlags& parse
     return refuse(
         "--hosts: hosts have a network of their own, and the peers run on this machine; fix: leave "
         "out --network, --peers and --target");
+  }
+  if (arguments.ranks_per_node > 1 &&
+      (arguments.network.empty() || arguments.network == "loopback" || !arguments.peers.empty() ||
+       !arguments.target.empty() || !arguments.fit.empty())) {
+    return refuse("--ranks_per_node: goes with --network, and without --peers, --target and --fit");
+  }
+  if (arguments.ranks_per_node > 1 && arguments.ranks_per_node >= arguments.local_ranks) {
+    return refuse("--ranks_per_node: less than --local_ranks, so that there are several nodes");
   }
   if (arguments.rendezvous_host != "rank0" && arguments.rendezvous_host != "launcher") {
     return refuse(absl::StrCat("--rendezvous_host=", arguments.rendezvous_host,

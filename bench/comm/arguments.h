@@ -18,7 +18,8 @@ struct Arguments {
   int64_t local_ranks = 0;  // 0: two, with --hosts one for each slot
   int64_t rounds = 0;       // 0: one, with --target nine
   std::string network;
-  std::string hosts;  // a file
+  int64_t ranks_per_node = 1;  // in the lab
+  std::string hosts;           // a file
   std::string remote_dir;
   std::string launcher_interface;
   std::vector<std::string> ssh_options;

@@ -14,7 +14,6 @@
 #include "core/status.h"
 #include "net/grpc_endpoint.h"
 #include "net/inproc_endpoint.h"
-#include "os/files.h"
 #include "os/host_identity.h"
 
 namespace crossover::bench {
@@ -32,12 +31,6 @@ double CpuSeconds(int who) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-// The machine this rank runs on, whatever network namespace it is in.
-std::string MachineId() {
-  const absl::StatusOr<std::string> id = os::ReadFile("/proc/sys/kernel/random/boot_id");
-  return id.ok() ? *id : "";
 }
 
 // Whether a machine has more ranks than cores.
@@ -100,7 +93,8 @@ absl::StatusOr<std::unique_ptr<RankLinks>> RankLinks::Open(Options options, cons
                        ? ConnectGrpcRanks(*links->control_, options, plan, clock)
                        : ConnectTcpRanks(*links->control_, options, plan, clock));
   links->transport_ = plan.transport == Transport::kGrpc ? "grpc" : "tcp";
-  ASSIGN_OR_RETURN(const std::vector<std::string> machines, links->control_->Exchange(MachineId()));
+  ASSIGN_OR_RETURN(const std::vector<std::string> machines,
+                   links->control_->Exchange(os::BootId()));
   const bool yield = Oversubscribed(machines);
   links->SetUpCommunicator(std::move(measured), options.identity.job_fingerprint, yield);
   RETURN_IF_ERROR(links->ShareMemory(yield));
@@ -108,7 +102,7 @@ absl::StatusOr<std::unique_ptr<RankLinks>> RankLinks::Open(Options options, cons
     links->fit_ = *plan.costs;
     return links;
   }
-  if (links->transport_ != "tcp") return links;
+  if (plan.transport == Transport::kGrpc || links->shares_all_) return links;
   ASSIGN_OR_RETURN(links->fit_,
                    allreduce::WithMeasuredDelay(*links->communicator_, links->fit_, clock));
   return links;
@@ -165,20 +159,24 @@ absl::Status RankLinks::Measure(const std::function<void(const Record&)>& found)
 
 absl::Status RankLinks::ShareMemory(bool yield) {
   const bool wanted = plan_.transport == Transport::kSharedMemory;
-  // An algorithm that is named runs over the endpoint.
-  const bool may = wanted || (plan_.transport == Transport::kAuto && !plan_.algorithm);
   allreduce::SharedMemoryGroup::Options options;
   options.meeting.silence_s = plan_.deadline_s;
   options.meeting.yield = yield;
-  ASSIGN_OR_RETURN(sharing_,
-                   allreduce::ShareHost(*communicator_, may ? os::HostIdentity() : std::nullopt,
-                                        options, *registry_, clock_));
-  if (sharing_.group != nullptr) {
-    communicator_->UseSharedMemory(*sharing_.group);
-    transport_ = "shared_memory";
+  ASSIGN_OR_RETURN(sharing_, allreduce::ShareHost(*communicator_, os::HostIdentity(), options,
+                                                  *registry_, clock_));
+  communicator_->SetHosts(sharing_.host_of);
+  using Extent = allreduce::HostSharing::Extent;
+  const bool any = plan_.transport == Transport::kAuto;
+  // An algorithm that is named runs over the endpoint, hierarchical but within hosts.
+  shares_all_ = sharing_.extent == Extent::kAllRanks && (wanted || (any && !plan_.algorithm));
+  const bool hierarchical = !plan_.algorithm || *plan_.algorithm == Algorithm::kHierarchical;
+  const bool shares_some = sharing_.extent == Extent::kWithinHosts && any && hierarchical;
+  if (shares_all_ || shares_some) {
+    transport_ = shares_all_ ? "shared_memory" : "tcp+shared_memory";
+    within_host_ = allreduce::DefaultFitOfSharedMemory();
+    if (sharing_.group != nullptr) communicator_->UseSharedMemory(*sharing_.group);
     return absl::OkStatus();
   }
-  communicator_->SetHosts(sharing_.host_of);
   if (wanted) {
     return absl::InvalidArgumentError(absl::StrCat("--transport=shared_memory: ", sharing_.reason,
                                                    "; fix: --transport=auto or tcp"));
@@ -192,12 +190,12 @@ absl::Status RankLinks::ShareMemory(bool yield) {
 Algorithm RankLinks::Choose(Kind kind, int64_t bytes) const {
   const allreduce::Place place = {
       .rank = 0, .world_size = control_->world_size(), .root = 0, .host_of = sharing_.host_of};
-  return allreduce::Choose(kind, bytes, place, fit_);
+  return allreduce::Choose(kind, bytes, place, fit_, within_host_.value_or(fit_));
 }
 
 // Of the calls since this was last asked.
 std::string RankLinks::AlgorithmName(int64_t bytes) {
-  if (sharing_.group == nullptr) {
+  if (!shares_all_) {
     return allreduce::NameOf(plan_.algorithm ? *plan_.algorithm : Choose(plan_.op, bytes));
   }
   const allreduce::SharedMemoryGroup::PathCounts before =

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,7 +57,7 @@ class RankLinks {
   void SetUpControl(std::unique_ptr<net::Endpoint> endpoint);
   // `yield`: ranks outnumber the cores of their machine.
   void SetUpCommunicator(std::unique_ptr<net::Endpoint> endpoint, uint64_t job, bool yield);
-  // Finds out who shares a host, and shares memory where the plan wants it and all can.
+  // Finds out who shares a host, and shares memory where the plan wants it and ranks can.
   absl::Status ShareMemory(bool yield);
   allreduce::Algorithm Choose(allreduce::Kind kind, int64_t bytes) const;
   std::string AlgorithmName(int64_t bytes);
@@ -76,7 +77,10 @@ class RankLinks {
   std::unique_ptr<net::Endpoint> measured_endpoint_;
   std::unique_ptr<Control> control_;
   allreduce::HostSharing sharing_;
-  allreduce::CostFit fit_ = allreduce::DefaultFitOfTcp();  // for the choice of algorithms
+  bool shares_all_ = false;  // whether all collectives go through shared memory
+  // For the choice of algorithms.
+  allreduce::CostFit fit_ = allreduce::DefaultFitOfTcp();
+  std::optional<allreduce::CostFit> within_host_;  // none: as between hosts
   std::unique_ptr<allreduce::Communicator> communicator_;
   allreduce::SharedMemoryGroup::PathCounts paths_;  // when they were last asked for
 };

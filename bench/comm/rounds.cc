@@ -58,7 +58,9 @@ absl::StatusOr<std::unique_ptr<Lab>> BringUpLab(const RoundsOptions& options,
   RETURN_IF_ERROR(Annotate(spec.status(), "--network: "));
   lab::LabOptions lab_options;
   lab_options.network = *spec;
-  lab_options.nodes = lab::WorkersAndServers(options.ranks, 0);
+  const int per_node = options.ranks_per_node;
+  const int nodes = (options.ranks + per_node - 1) / per_node;
+  lab_options.nodes = lab::WorkersAndServers(nodes, 0);
   if (!options.plans.front().congestion_control.empty()) {
     lab_options.congestion_control = options.plans.front().congestion_control;
   }
@@ -79,7 +81,7 @@ absl::StatusOr<std::unique_ptr<Lab>> BringUpLab(const RoundsOptions& options,
     site.node = node.name;
     site.address = node.address;
     site.network_namespace = node.network_namespace;
-    lab.sites.workers.push_back(site);
+    lab.sites.workers.insert(lab.sites.workers.end(), static_cast<size_t>(per_node), site);
     lab.node_names.push_back(node.name);
   }
   ASSIGN_OR_RETURN(lab::ScopedNamespace control,
@@ -190,6 +192,9 @@ class Rounds {
   void Keep(Record record, int round) {
     record.round = options_.first_round + round;
     if (lab_) record.network = options_.network;
+    if (options_.ranks_per_node > 1) {
+      absl::StrAppend(&record.network, ", ", options_.ranks_per_node, " ranks a node");
+    }
     options_.found(record);
   }
 

@@ -22,8 +22,9 @@ struct RoundsOptions {
   std::vector<TestPlan> plans;  // each of them is run in every round
   int ranks = 2;
   int rounds = 1;
-  int first_round = 0;  // as lines count them, so that calls of one program stay apart
-  std::string network;  // the lab's spec (lab/network_spec.h); "": none
+  int first_round = 0;     // as lines count them, so that calls of one program stay apart
+  std::string network;     // the lab's spec (lab/network_spec.h); "": none
+  int ranks_per_node = 1;  // in the lab: neighbours by rank; less than `ranks`
   // Without a lab: where the ranks are, and who starts them (LocalOptions).
   experiments::Sites sites;
   experiments::RunHosts* hosts = nullptr;
