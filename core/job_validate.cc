@@ -206,6 +206,11 @@ absl::string_view WhyNotDeterministic(proto::Strategy::Name strategy) {
   switch (strategy) {
     case proto::Strategy::ps_ssp:
     case proto::Strategy::ps_async:
+    case proto::Strategy::ps_async_dc:
+    case proto::Strategy::ps_async_scaled:
+    case proto::Strategy::ps_backup:
+    case proto::Strategy::ps_elastic:
+    case proto::Strategy::ps_groups:
       return "applies gradients in the order of their arrival, which no two runs share";
     case proto::Strategy::single:
     case proto::Strategy::ps_sync:
@@ -217,6 +222,10 @@ absl::string_view WhyNotDeterministic(proto::Strategy::Name strategy) {
 }
 
 absl::Status CheckStrategy(const proto::Job& job) {
+  if (job.strategy() >= proto::Strategy::ps_backup) {
+    return Refusal("strategy", StrategyName(job.strategy()), "one that this build has",
+                   "--strategy=ps_async");
+  }
   RETURN_IF_ERROR(Whole(job, "ps.staleness_bound", 0, kStepsMax));
   RETURN_IF_ERROR(PieceBytes(job, "ps.part_bytes", job.ps().part_bytes()));
   RETURN_IF_ERROR(Whole(job, "ps.credits", 1, kCreditsMax));

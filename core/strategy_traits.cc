@@ -16,7 +16,15 @@ StrategyTraits TraitsOf(const proto::Job& job) {
       return {.servers = true, .barrier = true};
     case proto::Strategy::ps_ssp:
     case proto::Strategy::ps_async:
+    case proto::Strategy::ps_async_dc:
+    case proto::Strategy::ps_async_scaled:
       return {.servers = true, .update_per_push = true};
+    case proto::Strategy::ps_backup:
+      return {.servers = true};
+    case proto::Strategy::ps_elastic:
+      return {.servers = true, .updates_here = true, .local_steps = true};
+    case proto::Strategy::ps_groups:
+      return {.servers = true, .collective = true, .update_per_push = true};
     case proto::Strategy::allreduce_ring:
       return {.collective = true, .barrier = true, .updates_here = true};
     case proto::Strategy::local_sgd: {

@@ -27,7 +27,7 @@ struct PlannedRun {
 // Repetition r trains with the job's seed + r, the same for all strategies: their
 // accuracies are compared seed by seed.
 //
-// Every job under every strategy that its `comparison` names (all of them if it
+// Every job under every strategy that its `comparison` names (the six that differ in kind if it
 // names none), as often as the first job's comparison says. Refuses a job that
 // some strategy cannot run, naming both. A strategy that deterministic mode
 // excludes is left out where the job names no strategies itself.

@@ -24,6 +24,11 @@ Policy PolicyFor(const proto::Job& job) {
       policy.pushed = Pushed::kParameters;
       policy.rank_order = job.deterministic();
       return policy;
+    case proto::Strategy::ps_backup:
+    case proto::Strategy::ps_async_dc:
+    case proto::Strategy::ps_async_scaled:
+    case proto::Strategy::ps_elastic:
+    case proto::Strategy::ps_groups:
     case proto::Strategy::single:
     case proto::Strategy::allreduce_ring:
       break;
