@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bench/comm/buffer.h"
+#include "bench/shared/buffer.h"
 #include "core/status.h"
 #include "experiments/statistics.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "bench/comm/control.h"
 #include "bench/comm/record.h"
+#include "bench/shared/control.h"
 
 namespace crossover::bench {
 

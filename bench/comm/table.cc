@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/comm/limits.h"
-#include "bench/comm/sizes.h"
+#include "bench/shared/sizes.h"
 
 namespace crossover::bench {
 namespace {

@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "bench/comm/limits.h"
-#include "bench/comm/sizes.h"
 #include "bench/comm/table.h"
+#include "bench/shared/sizes.h"
 
 namespace crossover::bench {
 namespace {

@@ -1,0 +1,42 @@
+// What a push-pull test measures, the same on all of its processes, and the job that it makes of
+// it for the servers. Pure.
+#ifndef CROSSOVER_BENCH_PS_PUSH_PULL_PLAN_H_
+#define CROSSOVER_BENCH_PS_PUSH_PULL_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/bucket_plan.h"
+#include "core/flag_parser.h"
+#include "proto/job.pb.h"
+
+namespace crossover::bench {
+
+// One size among so many processes.
+struct PushPullPlan {
+  int workers = 1;
+  int servers = 1;
+  int64_t bytes = 0;       // of the model: fp32 values
+  int64_t buckets = 1;     // into which it is cut, of one length but for a value
+  int64_t warmup = 2;      // untimed steps
+  int64_t iterations = 0;  // repetitions; 0: as many as fit into budget_s
+  double budget_s = 0.5;
+  double deadline_s = 60;             // without a sign of a process
+  std::vector<std::string> settings;  // "ps.credits=4": fields of the job, of ps alone
+};
+
+// The flags that a worker needs beside the job; `plan` is borrowed and outlives every Parse.
+void AddPushPullFlags(PushPullPlan& plan, FlagSet& flags);
+std::vector<std::string> FlagsOf(const PushPullPlan& plan);
+
+// ps_sync with sgd at rate 1: what bench/ps/values.h expects. Errors: a setting that is no field
+// of ps, or that ValidateJob refuses.
+absl::StatusOr<proto::Job> JobFor(const PushPullPlan& plan);
+
+BucketPlan BucketsOf(const PushPullPlan& plan);
+
+}  // namespace crossover::bench
+
+#endif  // CROSSOVER_BENCH_PS_PUSH_PULL_PLAN_H_
