@@ -19,7 +19,7 @@
 #include "bench/shared/test_lab.h"
 #include "core/flag_parser.h"
 #include "core/status.h"
-#include "experiments/signal_waiter.h"
+#include "experiments/launch/signal_waiter.h"
 #include "net/grpc_setup.h"
 #include "os/files.h"
 #include "os/termination.h"

@@ -9,7 +9,7 @@
 #include "bench/comm/closed_form.h"
 #include "bench/shared/repetitions.h"
 #include "core/status.h"
-#include "experiments/statistics.h"
+#include "experiments/results/statistics.h"
 
 namespace crossover::bench {
 namespace {

@@ -12,7 +12,7 @@
 #include "bench/shared/buffer.h"
 #include "bench/shared/repetitions.h"
 #include "core/status.h"
-#include "experiments/statistics.h"
+#include "experiments/results/statistics.h"
 
 namespace crossover::bench {
 namespace {

@@ -1,7 +1,7 @@
 #include "bench/ps/push_pull_record.h"
 
 #include "absl/strings/str_cat.h"
-#include "experiments/json_archive.h"
+#include "experiments/results/json_archive.h"
 
 namespace crossover::bench {
 

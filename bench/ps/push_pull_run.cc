@@ -10,7 +10,7 @@
 #include "bench/shared/member_run.h"
 #include "core/job.h"
 #include "core/status.h"
-#include "experiments/run_hosts.h"
+#include "experiments/launch/run_hosts.h"
 #include "net/address.h"
 #include "os/files.h"
 

@@ -11,8 +11,8 @@
 #include "bench/ps/push_pull_plan.h"
 #include "bench/ps/push_pull_record.h"
 #include "core/clock.h"
-#include "experiments/signal_waiter.h"
-#include "experiments/site.h"
+#include "experiments/launch/signal_waiter.h"
+#include "experiments/launch/site.h"
 
 namespace crossover::bench {
 

@@ -10,9 +10,9 @@
 #include "absl/status/statusor.h"
 #include "bench/shared/process_set.h"
 #include "core/clock.h"
-#include "experiments/run_hosts.h"
-#include "experiments/signal_waiter.h"
-#include "experiments/site.h"
+#include "experiments/launch/run_hosts.h"
+#include "experiments/launch/signal_waiter.h"
+#include "experiments/launch/site.h"
 #include "net/rendezvous_server.h"
 
 namespace crossover::bench {

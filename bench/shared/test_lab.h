@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "experiments/signal_waiter.h"
-#include "experiments/site.h"
+#include "experiments/launch/signal_waiter.h"
+#include "experiments/launch/site.h"
 #include "lab/namespaces.h"
 #include "lab/network_lab.h"
 #include "lab/probe_result.h"
