@@ -1,78 +1,129 @@
-// Times push and pull through the parameter servers, with real processes on loopback or in the
-// network lab, and checks every element of what comes back.
-#include <stdlib.h>
-
-#include <cerrno>
+// Times push and pull through the parameter servers, as comm_test times collectives: with real
+// processes, on loopback or in the network lab, beside the raw streams of the same links, and with
+// every element of what comes back checked.
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "bench/ps/push_pull_plan.h"
-#include "bench/ps/push_pull_record.h"
-#include "bench/ps/push_pull_run.h"
-#include "bench/shared/sizes.h"
-#include "bench/shared/test_lab.h"
+#include "bench/ps/push_pull_results.h"
+#include "bench/ps/push_pull_rounds.h"
+#include "bench/ps/push_pull_setup.h"
+#include "bench/ps/push_pull_targets.h"
+#include "bench/shared/scratch_folder.h"
+#include "bench/shared/verdict.h"
+#include "core/clock.h"
 #include "core/flag_parser.h"
 #include "core/status.h"
 #include "experiments/launch/signal_waiter.h"
 #include "net/grpc_setup.h"
+#include "os/environment.h"
 #include "os/files.h"
 #include "os/termination.h"
 
 namespace crossover::bench {
 namespace {
 
+constexpr int64_t kTargetRounds = 9;
+
 struct Arguments {
-  PushPullPlan plan;
-  int64_t workers = 1;
-  int64_t servers = 1;
-  std::string placement = "dedicated";
-  std::string network;
-  std::string sizes = "64M";
+  PushPullFlags setup;
+  int64_t rounds = 0;  // 0: one, with --target nine
+  std::string target;
+  std::string json;
 };
 
-absl::Status Run(Arguments& arguments, experiments::SignalWaiter& signals, Clock& clock) {
-  std::string folder = std::filesystem::temp_directory_path() / "ps_test-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make the folder ", folder));
+FlagSet MakeFlags(Arguments& arguments) {
+  FlagSet flags("ps_test [flags]",
+                "Times push and pull through the parameter servers and checks every element.");
+  AddSetupFlags(arguments.setup, flags);
+  flags.BeginGroup("Results");
+  flags.Add({"rounds", "how often everything is measured, in turn", "1, with --target 9",
+             SetWhole(&arguments.rounds, 1, 1000)});
+  flags.Add({"target", "measure and judge rows of the table in bench/README.md: a list, or all", "",
+             SetText(&arguments.target)});
+  flags.Add({"json", "file that gets every line as JSON", "none", SetText(&arguments.json)});
+  flags.AddExample("bazel run //bench:ps_test", "one worker and one server on loopback");
+  flags.AddExample(
+      "bazel run //bench:ps_test -- --workers=4 --servers=4 --network=1gbit --sizes=16M "
+      "--beside=ring",
+      "in the network lab (as root), beside our ring");
+  return flags;
+}
+
+// What is to be measured: as the flags say, or the rows of --target.
+struct Wanted {
+  std::vector<PushPullTarget> targets;
+  std::vector<PushPullSetup> setups;
+};
+
+absl::StatusOr<Wanted> WantedOf(const Arguments& arguments) {
+  Wanted wanted;
+  std::vector<PushPullFlags> runs = {arguments.setup};
+  if (!arguments.target.empty()) {
+    if (!(arguments.setup == PushPullFlags())) {
+      return absl::InvalidArgumentError(
+          "--target: its rows say what is measured and how; fix: leave out all flags but --rounds "
+          "and --json");
+    }
+    ASSIGN_OR_RETURN(wanted.targets, TargetsNamed(arguments.target, AllPushPullTargets()));
+    runs.clear();
+    for (const PushPullTarget& target : wanted.targets) {
+      runs.insert(runs.end(), target.runs.begin(), target.runs.end());
+    }
   }
-  const std::shared_ptr<void> removal(nullptr, [&folder](void*) {
-    std::error_code error;
-    std::filesystem::remove_all(folder, error);
-  });
-  PushPullRunOptions options;
-  options.plan = arguments.plan;
-  options.plan.workers = static_cast<int>(arguments.workers);
-  options.plan.servers = static_cast<int>(arguments.servers);
-  options.directory = folder;
+  for (const PushPullFlags& run : runs) {
+    ASSIGN_OR_RETURN(wanted.setups.emplace_back(), ReadSetup(run));
+  }
+  return wanted;
+}
+
+absl::Status Measure(const Wanted& wanted, int64_t rounds, PushPullResults& results,
+                     experiments::SignalWaiter& signals, Clock& clock) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::Make("ps_test"));
+  PushPullRoundsOptions options;
+  options.rounds = rounds;
+  options.directory = scratch->path();
   options.worker_binary = os::SiblingBinary("bench/ps_worker");
   options.server_binary = os::SiblingBinary("ps/server");
-  const bool dedicated = arguments.placement == "dedicated";
-  std::unique_ptr<TestLab> lab;
-  if (NamesLab(arguments.network)) {
-    TestLabOptions lab_options;
-    lab_options.network = arguments.network;
-    lab_options.worker_nodes = options.plan.workers;
-    lab_options.server_nodes = dedicated ? options.plan.servers : 0;
-    lab_options.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-    ASSIGN_OR_RETURN(lab, BringUpLab(lab_options, signals));
-    options.sites = lab->sites;
-  }
-  ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, ParseSizes(arguments.sizes));
-  for (const int64_t bytes : sizes) {
-    options.plan.bytes = bytes;
-    ASSIGN_OR_RETURN(const PushPullRecord record, RunPushPull(options, signals, clock));
-    std::printf("%s: median %.1f us, %.3f to %.3f ms, wrong %lld\n%s\n", SizeText(bytes).c_str(),
-                record.time_us, record.time_us_min * 1e-3, record.time_us_max * 1e-3,
-                static_cast<long long>(record.wrong), WritePushPull(record).c_str());
-    if (record.wrong > 0) return absl::DataLossError("wrong elements");
+  options.comm_binary = os::SiblingBinary("bench/comm_test");
+  options.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  options.found = [&results](const PushPullRecord& record) { results.Take(record); };
+  options.found_beside = [&results](const Record& record) { results.Take(record); };
+  for (const PushPullSetup& setup : wanted.setups) {
+    options.setup = setup;
+    RETURN_IF_ERROR(RunPushPullRounds(options, signals, clock));
+    options.first_round += rounds;
   }
   return absl::OkStatus();
+}
+
+absl::Status Judge(const std::vector<PushPullTarget>& targets, const PushPullResults& results) {
+  const std::vector<PushPullSeries> all = SeriesOf(results.lines());
+  std::string missed;
+  for (const PushPullTarget& target : targets) {
+    const std::vector<Verdict> verdicts = target.judge(all);
+    std::fputs(VerdictText(target.name, target.says, verdicts).c_str(), stdout);
+    NoteMissed(target.name, verdicts, missed);
+  }
+  std::fflush(stdout);
+  return MissedError(missed);
+}
+
+absl::Status Run(const Arguments& arguments, experiments::SignalWaiter& signals, Clock& clock) {
+  ASSIGN_OR_RETURN(const Wanted wanted, WantedOf(arguments));
+  PushPullResults results(os::ResolveUserPath(arguments.json));
+  RETURN_IF_ERROR(results.Begin());
+  const int64_t rounds_by_default = wanted.targets.empty() ? 1 : kTargetRounds;
+  const int64_t rounds = arguments.rounds > 0 ? arguments.rounds : rounds_by_default;
+  const absl::Status status = Measure(wanted, rounds, results, signals, clock);
+  if (absl::IsCancelled(status)) return status;
+  // What came before a failure is worth showing.
+  const absl::Status reported = results.Report();
+  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(reported);
+  return Judge(wanted.targets, results);
 }
 
 int Fail(const absl::Status& status) {
@@ -84,21 +135,17 @@ int Main(int argc, char** argv) {
   SystemClock clock;
   net::SilenceGrpcLog();
   Arguments arguments;
-  FlagSet flags("ps_test [flags]", "Times push and pull and checks every element.");
-  flags.Add({"workers", "", "1", SetWhole(&arguments.workers, 1, 1024)});
-  flags.Add({"servers", "", "1", SetWhole(&arguments.servers, 1, 1024)});
-  flags.Add({"placement", "dedicated or colocated", "dedicated", SetText(&arguments.placement)});
-  flags.Add({"network", "in the network lab: 1gbit; 1gbit,0.5ms (as root)", "loopback",
-             SetText(&arguments.network)});
-  flags.Add({"sizes", "of the model", "64M", SetText(&arguments.sizes)});
-  AddPushPullFlags(arguments.plan, flags);
-  flags.Add({"set", "a field of the job's ps: ps.credits=4; may be given several times", "",
-             AppendText(&arguments.plan.settings), false, /*repeatable=*/true});
+  const FlagSet flags = MakeFlags(arguments);
   const absl::StatusOr<ParsedFlags> parsed = flags.Parse(argc, argv);
   if (!parsed.ok()) return Fail(parsed.status());
   if (parsed->help) {
     std::fputs(flags.Usage().c_str(), stdout);
     return 0;
+  }
+  if (!parsed->positional.empty()) {
+    return Fail(absl::InvalidArgumentError(
+        absl::StrCat("'", parsed->positional.front(),
+                     "': not a flag; fix: begin flags with --, as --help lists them")));
   }
   experiments::SignalWaiter signals;  // before any thread
   const absl::Status status = Run(arguments, signals, clock);

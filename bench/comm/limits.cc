@@ -88,4 +88,21 @@ absl::StatusOr<std::vector<Record>> MeasureLimits(Control& control, bool streams
   return records;
 }
 
+Record ProbeRecord(const lab::ProbeResult& probe) {
+  Record record;
+  record.library = kLimitLibrary;
+  record.transport = "tcp";
+  record.algorithm = kLabProbe;
+  record.op = "copy";
+  record.ranks = static_cast<int64_t>(probe.nodes.size());
+  double slowest = probe.nodes.front().receive_bytes_per_s;
+  for (const lab::ProbedNode& node : probe.nodes) {
+    slowest = std::min(slowest, node.receive_bytes_per_s);
+  }
+  record.bytes = static_cast<int64_t>(slowest * probe.seconds);
+  record.time_us = probe.seconds * 1e6;
+  SetRates(record);
+  return record;
+}
+
 }  // namespace crossover::bench

@@ -11,27 +11,9 @@
 #include "bench/comm/peers.h"
 #include "bench/shared/test_lab.h"
 #include "core/status.h"
-#include "lab/probe_result.h"
 
 namespace crossover::bench {
 namespace {
-
-Record ProbeRecord(const lab::ProbeResult& probe) {
-  Record record;
-  record.library = kLimitLibrary;
-  record.transport = "tcp";
-  record.algorithm = kLabProbe;
-  record.op = "copy";
-  record.ranks = static_cast<int64_t>(probe.nodes.size());
-  double slowest = probe.nodes.front().receive_bytes_per_s;
-  for (const lab::ProbedNode& node : probe.nodes) {
-    slowest = std::min(slowest, node.receive_bytes_per_s);
-  }
-  record.bytes = static_cast<int64_t>(slowest * probe.seconds);
-  record.time_us = probe.seconds * 1e6;
-  SetRates(record);
-  return record;
-}
 
 absl::StatusOr<std::unique_ptr<TestLab>> BringUpLabFor(const RoundsOptions& options,
                                                        experiments::SignalWaiter& signals) {

@@ -18,7 +18,7 @@ absl::Status Apply(const std::string& setting, proto::Job& job) {
     return absl::InvalidArgumentError(
         absl::StrCat("--set=", setting,
                      ": allowed: a field of the job's ps and its value; example: "
-                     "--set=ps.credits=4"));
+                     "--set=ps.channels=2"));
   }
   const std::string_view text = setting;
   return OverrideField(text.substr(0, equals), text.substr(equals + 1), job);
@@ -45,9 +45,11 @@ absl::StatusOr<proto::Job> JobFor(const PushPullPlan& plan) {
   proto::Job job;
   job.set_name("ps_test");
   job.set_strategy(proto::Strategy::ps_sync);
-  job.set_workers(plan.workers);
-  job.set_servers(plan.servers);
+  job.set_workers(static_cast<int>(plan.workers));
+  job.set_servers(static_cast<int>(plan.servers));
   job.set_global_batch(plan.workers);
+  job.mutable_ps()->set_part_bytes(plan.part_bytes);
+  job.mutable_ps()->set_credits(plan.credits);
   job.mutable_optimizer()->set_name(proto::OptimizerKind::sgd);
   job.mutable_learning_rate()->set_base(1);
   job.mutable_learning_rate()->set_warmup_steps(0);

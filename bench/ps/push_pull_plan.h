@@ -16,15 +16,19 @@ namespace crossover::bench {
 
 // One size among so many processes.
 struct PushPullPlan {
-  int workers = 1;
-  int servers = 1;
-  int64_t bytes = 0;       // of the model: fp32 values
+  int64_t workers = 1;
+  int64_t servers = 1;
+  int64_t bytes = 0;  // of the model: fp32 values
+  int64_t part_bytes = 65536;
+  int64_t credits = 8;
   int64_t buckets = 1;     // into which it is cut, of one length but for a value
   int64_t warmup = 2;      // untimed steps
   int64_t iterations = 0;  // repetitions; 0: as many as fit into budget_s
   double budget_s = 0.5;
-  double deadline_s = 60;             // without a sign of a process
-  std::vector<std::string> settings;  // "ps.credits=4": fields of the job, of ps alone
+  double deadline_s = 60;  // without a sign of a process
+  // Further fields of the job's ps: "ps.channels=2".
+  std::vector<std::string> settings;
+  bool operator==(const PushPullPlan&) const = default;
 };
 
 // The flags that a worker needs beside the job; `plan` is borrowed and outlives every Parse.
@@ -32,7 +36,7 @@ void AddPushPullFlags(PushPullPlan& plan, FlagSet& flags);
 std::vector<std::string> FlagsOf(const PushPullPlan& plan);
 
 // ps_sync with sgd at rate 1: what bench/ps/values.h expects. Errors: a setting that is no field
-// of ps, or that ValidateJob refuses.
+// of ps, or what ValidateJob refuses.
 absl::StatusOr<proto::Job> JobFor(const PushPullPlan& plan);
 
 BucketPlan BucketsOf(const PushPullPlan& plan);

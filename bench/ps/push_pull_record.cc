@@ -10,6 +10,7 @@ void Fields(Archive& archive, PushPullRecord& record) {
   archive("op", record.op);
   archive("network", record.network);
   archive("placement", record.placement);
+  archive("workers_per_node", record.workers_per_node);
   archive("workers", record.workers);
   archive("servers", record.servers);
   archive("bytes", record.bytes);
@@ -22,6 +23,8 @@ void Fields(Archive& archive, PushPullRecord& record) {
   archive("time_us_max", record.time_us_max);
   archive("push_us", record.push_us);
   archive("algbw_GBps", record.algbw_GBps);
+  archive("link_GBps", record.link_GBps);
+  archive("bound_us", record.bound_us);
   archive("server_cpu_s_per_GB", record.server_cpu_s_per_GB);
   archive("worker_cpu_s_per_GB", record.worker_cpu_s_per_GB);
   archive("server_peak_MB", record.server_peak_MB);

@@ -16,6 +16,7 @@ struct PushPullRecord {
   std::string op = "push_pull";
   std::string network;    // the lab's spec; "": loopback
   std::string placement;  // of the servers: dedicated, colocated
+  int64_t workers_per_node = 1;
   int64_t workers = 0;
   int64_t servers = 0;
   int64_t bytes = 0;
@@ -27,8 +28,12 @@ struct PushPullRecord {
   double time_us = 0;
   double time_us_min = 0;
   double time_us_max = 0;
-  double push_us = 0;              // until the last byte pushed has left the worker; likewise
-  double algbw_GBps = 0;           // bytes / time: what each worker moves each way
+  double push_us = 0;     // until the last byte pushed has left the worker; likewise
+  double algbw_GBps = 0;  // bytes / time: what each worker moves each way
+  // The raw stream of all nodes (on loopback of as many processes) at once in both directions, the
+  // slowest receiver's rate, in the same round; 0: not measured.
+  double link_GBps = 0;
+  double bound_us = 0;             // BoundUs at that rate; 0: none
   double server_cpu_s_per_GB = 0;  // all servers' CPU time for 1e9 bytes that workers pushed
   double worker_cpu_s_per_GB = 0;  // all workers', likewise
   double server_peak_MB = 0;       // the largest server's resident memory at its peak, 1e6 bytes

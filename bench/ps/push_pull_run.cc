@@ -12,7 +12,10 @@
 #include "core/status.h"
 #include "experiments/launch/run_hosts.h"
 #include "net/address.h"
+#include "net/identity.h"
+#include "net/rendezvous_server.h"
 #include "os/files.h"
+#include "proto/job.pb.h"
 
 namespace crossover::bench {
 namespace {

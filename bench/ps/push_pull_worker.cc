@@ -8,6 +8,7 @@
 #include "core/job.h"
 #include "core/status.h"
 #include "core/timeline.h"
+#include "net/rendezvous_client.h"
 #include "os/files.h"
 
 namespace crossover::bench {
