@@ -106,6 +106,18 @@ TEST_F(PsTest, MeasuresChecksAndWritesLines) {
   EXPECT_THAT(Log(), testing::AllOf(HasSubstr("Push and pull"), HasSubstr("Beside our ring")));
 }
 
+TEST_F(PsTest, WorkersThatWaitForNobodyAreCheckedToo) {
+  const std::string json = directory_ + "/lines.jsonl";
+  ChildProcess test = Start({"--strategy=ps_async", "--workers=3", "--servers=2", "--sizes=64K",
+                             "--iterations=2", "--part_bytes=4096", "--json=" + json});
+  ASSERT_EQ(Wait(test), 0) << Log();
+  const Lines lines = Read(json);
+  ASSERT_EQ(lines.ours.size(), 1);
+  EXPECT_EQ(lines.ours.front().strategy, "ps_async");
+  EXPECT_EQ(lines.ours.front().wrong, 0);
+  EXPECT_GE(lines.ours.front().steps, 16);
+}
+
 TEST_F(PsTest, OneValueAndManyServersAreMeasuredToo) {
   ChildProcess test = Start({"--workers=1", "--servers=3", "--sizes=4", "--iterations=1"});
   EXPECT_EQ(Wait(test), 0) << Log();
@@ -119,6 +131,7 @@ TEST_F(PsTest, FlagsThatMakeNoSenseSayTheFix) {
       {{"--sizes=6"}, "--sizes: 6 bytes; allowed: multiples of 4"},
       {{"--placement=colocated"}, "fix: add --network=1gbit"},
       {{"--set=ps.part_bytes=5"}, "part_bytes"},
+      {{"--strategy=ps_ssp"}, "--strategy=ps_ssp: allowed: ps_sync, ps_async"},
       {{"--set=workers=2"}, "--set=workers=2: allowed: a field of the job's ps"},
       {{"--network=fast"}, "--network: "},
       {{"--target=none"}, "--target=none: no none; allowed: all, lab_dedicated"},

@@ -10,6 +10,7 @@
 #include "bench/ps/push_pull_worker.h"
 #include "core/clock.h"
 #include "core/flag_parser.h"
+#include "core/job.h"
 #include "core/status.h"
 #include "net/identity.h"
 #include "process/member_process.h"
@@ -56,6 +57,7 @@ absl::StatusOr<process::MemberRun> Prepare(const Arguments& arguments, const pro
                    process::SetUpMember(arguments.member, kRole, job.workers()));
   PushPullWorker::Options options;
   options.plan = arguments.plan;
+  options.plan.strategy = StrategyName(job.strategy());
   options.plan.workers = job.workers();
   options.plan.servers = job.servers();
   options.job = job;

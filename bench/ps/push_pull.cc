@@ -20,6 +20,8 @@ namespace {
 constexpr double kGB = 1e9;
 // Repetitions whose spans are kept, for the time of the pushes alone.
 constexpr int64_t kKeptMax = 64;
+// In which one worker can get ahead of another, where none waits.
+constexpr int64_t kAsyncStepsMin = 8;
 
 double OwnCpuSeconds() {
   rusage usage{};
@@ -45,7 +47,11 @@ double PushUs(const Timeline::StepSpans& step) {
 class Measurement {
  public:
   Measurement(const PushPullPlan& plan, Control& control, const PushPullSubject& subject)
-      : plan_(plan), control_(control), subject_(subject) {}
+      : plan_(plan),
+        control_(control),
+        subject_(subject),
+        async_(plan.strategy == "ps_async"),
+        times_mean_(async_ ? control.world_size() : 1) {}
 
   absl::StatusOr<PushPullRecord> Run() {
     RETURN_IF_ERROR(Allocate());
@@ -79,8 +85,8 @@ class Measurement {
     }
     SpoilParameters();
     RETURN_IF_ERROR(subject_.client->Pull(parameters_));
-    wrong_ += CountWrong(0, parameters_);
-    return absl::OkStatus();
+    wrong_ += CountWrong(0, times_mean_, parameters_);
+    return control_.Barrier();  // before somebody pushes
   }
 
   // Not a number, so that what is not written is found.
@@ -103,9 +109,17 @@ class Measurement {
     for (int i = 0; i < 2; ++i) {
       SpoilParameters();
       RETURN_IF_ERROR(Step());
-      wrong_ += CountWrong(step_, parameters_);
+      if (async_) RETURN_IF_ERROR(PullWhenAllHavePushed());
+      wrong_ += CountWrong(step_, times_mean_, parameters_);
     }
     return absl::OkStatus();
+  }
+
+  absl::Status PullWhenAllHavePushed() {
+    RETURN_IF_ERROR(control_.Barrier());
+    SpoilParameters();
+    RETURN_IF_ERROR(subject_.client->Pull(parameters_));
+    return control_.Barrier();
   }
 
   double Seconds(int64_t since_ns) const {
@@ -118,7 +132,8 @@ class Measurement {
     for (int64_t i = 0; i < plan_.warmup; ++i) RETURN_IF_ERROR(Step());
     ASSIGN_OR_RETURN(const double step_s,
                      control_.Max(Seconds(warm_ns) / static_cast<double>(plan_.warmup)));
-    const Repetitions repetitions = PlanRepetitions(plan_.iterations, plan_.budget_s, step_s);
+    Repetitions repetitions = PlanRepetitions(plan_.iterations, plan_.budget_s, step_s);
+    if (async_) repetitions.batch = std::max(repetitions.batch, kAsyncStepsMin);
     KeepSpans(repetitions);
     RETURN_IF_ERROR(control_.Barrier());
     ASSIGN_OR_RETURN(const double servers_before_s, ServersCpuSeconds());
@@ -181,6 +196,7 @@ class Measurement {
 
   absl::StatusOr<PushPullRecord> Collect() {
     PushPullRecord record;
+    record.strategy = plan_.strategy;
     record.workers = plan_.workers;
     record.servers = plan_.servers;
     record.bytes = plan_.bytes;
@@ -223,6 +239,8 @@ class Measurement {
   const PushPullPlan& plan_;
   Control& control_;
   const PushPullSubject& subject_;
+  const bool async_;      // every push is applied by itself
+  const int times_mean_;  // how far a step moves the parameters
   std::vector<Buffer> buffers_;
   std::span<float> parameters_;
   std::span<float> pushed_[2];  // of even and of odd steps

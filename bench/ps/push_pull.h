@@ -1,5 +1,7 @@
 // One worker's part in timing a size: steps whose every element is checked, then steps that are
-// timed, then checked ones again, which also show whether the timed ones have added up.
+// timed, then checked ones again, which also show whether the timed ones have added up. Where
+// nobody waits for another (ps_async) a reply holds whatever pushes had come by then; what is
+// checked is what everybody pulls once all have pushed.
 #ifndef CROSSOVER_BENCH_PS_PUSH_PULL_H_
 #define CROSSOVER_BENCH_PS_PUSH_PULL_H_
 

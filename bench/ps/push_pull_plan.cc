@@ -24,6 +24,17 @@ absl::Status Apply(const std::string& setting, proto::Job& job) {
   return OverrideField(text.substr(0, equals), text.substr(equals + 1), job);
 }
 
+absl::Status SetStrategy(const std::string& name, proto::Job& job) {
+  if (name != "ps_sync" && name != "ps_async") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--strategy=", name, ": allowed: ps_sync, ps_async"));
+  }
+  const bool sync = name == "ps_sync";
+  job.set_strategy(sync ? proto::Strategy::ps_sync : proto::Strategy::ps_async);
+  job.mutable_ps()->set_push_rate(proto::ParameterServer::full);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddPushPullFlags(PushPullPlan& plan, FlagSet& flags) {
@@ -44,7 +55,7 @@ std::vector<std::string> FlagsOf(const PushPullPlan& plan) {
 absl::StatusOr<proto::Job> JobFor(const PushPullPlan& plan) {
   proto::Job job;
   job.set_name("ps_test");
-  job.set_strategy(proto::Strategy::ps_sync);
+  RETURN_IF_ERROR(SetStrategy(plan.strategy, job));
   job.set_workers(static_cast<int>(plan.workers));
   job.set_servers(static_cast<int>(plan.servers));
   job.set_global_batch(plan.workers);

@@ -16,6 +16,7 @@ namespace crossover::bench {
 
 // One size among so many processes.
 struct PushPullPlan {
+  std::string strategy = "ps_sync";  // or ps_async: nobody waits for another
   int64_t workers = 1;
   int64_t servers = 1;
   int64_t bytes = 0;  // of the model: fp32 values
@@ -35,8 +36,8 @@ struct PushPullPlan {
 void AddPushPullFlags(PushPullPlan& plan, FlagSet& flags);
 std::vector<std::string> FlagsOf(const PushPullPlan& plan);
 
-// ps_sync with sgd at rate 1: what bench/ps/values.h expects. Errors: a setting that is no field
-// of ps, or what ValidateJob refuses.
+// The strategy with sgd at rate 1: what bench/ps/values.h expects. Errors: a setting that is no
+// field of ps, or what ValidateJob refuses.
 absl::StatusOr<proto::Job> JobFor(const PushPullPlan& plan);
 
 BucketPlan BucketsOf(const PushPullPlan& plan);

@@ -8,6 +8,7 @@ namespace crossover::bench {
 template <typename Archive>
 void Fields(Archive& archive, PushPullRecord& record) {
   archive("op", record.op);
+  archive("strategy", record.strategy);
   archive("network", record.network);
   archive("placement", record.placement);
   archive("workers_per_node", record.workers_per_node);

@@ -11,9 +11,10 @@
 
 namespace crossover::bench {
 
-// A synchronous step: every worker pushes the model's bytes and gets as many back.
+// A step: every worker pushes the model's bytes and gets as many back.
 struct PushPullRecord {
   std::string op = "push_pull";
+  std::string strategy = "ps_sync";
   std::string network;    // the lab's spec; "": loopback
   std::string placement;  // of the servers: dedicated, colocated
   int64_t workers_per_node = 1;

@@ -19,8 +19,9 @@ constexpr int64_t kPossibleBytesMin = 16 << 20;
 constexpr double kPossibleSlack = 1.02;  // what the lab's own check allows
 
 auto KeyOf(const PushPullRecord& record) {
-  return std::tie(record.network, record.placement, record.workers_per_node, record.workers,
-                  record.servers, record.bytes, record.buckets, record.part_bytes, record.credits);
+  return std::tie(record.strategy, record.network, record.placement, record.workers_per_node,
+                  record.workers, record.servers, record.bytes, record.buckets, record.part_bytes,
+                  record.credits);
 }
 
 using Field = double PushPullRecord::*;
@@ -67,6 +68,7 @@ std::string PlaceText(const PushPullRecord& record) {
   if (record.workers_per_node > 1) {
     absl::StrAppend(&text, ", ", record.workers_per_node, " workers a node");
   }
+  if (record.strategy != "ps_sync") absl::StrAppend(&text, ", ", record.strategy);
   return text;
 }
 

@@ -139,6 +139,22 @@ TEST(PushPullTargets, JudgeTheirCells) {
   EXPECT_FALSE(JudgeBy("lab_delay", lines).front().reached);
 }
 
+TEST(PushPullTargets, OnLoopbackRatesAndCpuTimeCount) {
+  PushPullRecord record = OurLine(64 * kMiB, 0, 64 * kMiB / 600.);  // us at 0.6 GB/s
+  record.network = "";
+  record.workers = record.servers = 1;
+  record.link_GBps = 1.1;
+  EXPECT_TRUE(JudgeBy("loopback", {{record}, {}}).front().reached);
+  record.link_GBps = 1.3;
+  EXPECT_FALSE(JudgeBy("loopback", {{record}, {}}).front().reached);
+  record = OurLine(16 * kMiB, 0, 100'000);
+  record.network = "";
+  record.server_cpu_s_per_GB = 1.4;
+  EXPECT_TRUE(JudgeBy("cpu", {{record}, {}}).front().reached);
+  record.server_cpu_s_per_GB = 1.6;
+  EXPECT_FALSE(JudgeBy("cpu", {{record}, {}}).front().reached);
+}
+
 TEST(PushPullTargets, ManyWorkersAreJudgedByTheFew) {
   PushPullRecord few = OurLine(kMiB, 0, 100'000);
   few.network = "200mbit";
@@ -149,13 +165,19 @@ TEST(PushPullTargets, ManyWorkersAreJudgedByTheFew) {
   many.workers = 64;
   many.time_us = 880'000;  // of 800'000 at the same rate
   many.server_peak_MB = 90;
-  EXPECT_EQ(Reached(JudgeBy("many_workers", {{few, many}, {}})),
-            (std::vector<bool>{true, true, true}));
+  PushPullRecord free = many;
+  free.strategy = "ps_async";
+  EXPECT_EQ(Reached(JudgeBy("many_workers", {{few, many, free}, {}})),
+            (std::vector<bool>{true, true, true, true}));
   many.time_us = 900'000;
-  many.fairness = 0.94;
+  many.fairness = 0.94;  // of workers that wait for each other: says nothing
   many.server_peak_MB = 200;
-  EXPECT_EQ(Reached(JudgeBy("many_workers", {{few, many}, {}})),
-            (std::vector<bool>{false, false, false}));
+  EXPECT_EQ(Reached(JudgeBy("many_workers", {{few, many, free}, {}})),
+            (std::vector<bool>{false, true, false, true}));
+  free.fairness = 0.94;
+  free.server_peak_MB = 200;
+  EXPECT_EQ(Reached(JudgeBy("many_workers", {{few, many, free}, {}})),
+            (std::vector<bool>{false, false, false, false}));
   EXPECT_EQ(JudgeBy("many_workers", {{few}, {}}).front().found, "not measured");
 }
 

@@ -78,6 +78,8 @@ void AddSetupFlags(PushPullFlags& values, FlagSet& flags) {
   flags.Add({"workers_per_node", "in the lab, so many neighbours on each worker's node", "1",
              SetWhole(&values.workers_per_node, 1, 1024)});
   flags.BeginGroup("How");
+  flags.Add({"strategy", "ps_sync, or ps_async: no worker waits for another", "ps_sync",
+             SetText(&values.plan.strategy)});
   flags.Add({"part_bytes", "of the pieces in which values travel", "65536",
              SetWhole(&values.plan.part_bytes, 4, 1 << 30)});
   flags.Add({"credits", "parts that a worker has under way to a server", "8",

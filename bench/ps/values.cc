@@ -27,8 +27,8 @@ void FillPush(int worker, int workers, bool odd_step, std::span<float> gradient)
   }
 }
 
-int64_t CountWrong(int64_t steps, std::span<const float> parameters) {
-  const int moved = steps % 2 == 0 ? 0 : 1;
+int64_t CountWrong(int64_t steps, int times_mean, std::span<const float> parameters) {
+  const int moved = steps % 2 == 0 ? 0 : times_mean;
   int64_t wrong = 0;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const uint32_t hash = HashOf(i);
