@@ -123,7 +123,10 @@ double BoundUs(const PushPullSetup& setup, int64_t bytes, double bytes_per_s) {
   const auto workers = static_cast<double>(setup.plan.workers);
   const auto servers = static_cast<double>(setup.plan.servers);
   double busiest = 0;
-  if (setup.colocated) {
+  if (setup.network.empty()) {
+    // One machine's, which carries every push and every reply once.
+    busiest = 2 * model * workers / (workers + servers);
+  } else if (setup.colocated) {
     // A node with k servers gets their shares from the N - 1 other workers, and for its own worker
     // what the S - k other servers hold. A node without any gets the model.
     const double most = std::ceil(servers / workers);

@@ -39,8 +39,8 @@ absl::StatusOr<PushPullSetup> ReadSetup(const PushPullFlags& values);
 
 // The least time of a step: what the busiest node sends, and receives, at `bytes_per_s` each way.
 // With dedicated servers the larger of a worker node's M bytes for each of its workers and a
-// server's N M / S. Colocated, what stays on a node costs nothing: 2(N-1)/N M where S = N. 0: no
-// rate, or nothing crosses a link.
+// server's N M / S. Colocated, what stays on a node costs nothing: 2(N-1)/N M where S = N. On
+// loopback, where N + S processes at once reach that rate each: 2 N M of N + S such. 0: no rate.
 double BoundUs(const PushPullSetup& setup, int64_t bytes, double bytes_per_s);
 
 // The nodes that a setup occupies in the lab.

@@ -19,6 +19,7 @@ constexpr int64_t kM = 1'000'000;
 
 double Bound(int64_t workers, int64_t servers, bool colocated, int64_t workers_per_node = 1) {
   PushPullSetup setup;
+  setup.network = "1gbit";
   setup.plan.workers = workers;
   setup.plan.servers = servers;
   setup.colocated = colocated;
@@ -38,6 +39,14 @@ TEST(BoundUs, IsTheBusiestNodesTime) {
   EXPECT_DOUBLE_EQ(Bound(4, 1, true), 30'000);
   // Nodes without a server get the whole model.
   EXPECT_DOUBLE_EQ(Bound(3, 2, true), 15'000);
+}
+
+TEST(BoundUs, OnLoopbackIsTheMachines) {
+  PushPullSetup setup;
+  EXPECT_DOUBLE_EQ(BoundUs(setup, kM, kB), 10'000);  // M/B between two processes
+  setup.plan.workers = 3;
+  setup.plan.servers = 2;
+  EXPECT_DOUBLE_EQ(BoundUs(setup, kM, kB), 12'000);  // 6 M bytes of five processes' rate
 }
 
 TEST(BoundUs, IsNothingWithoutARate) { EXPECT_EQ(BoundUs(PushPullSetup(), kM, 0), 0); }
