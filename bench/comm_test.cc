@@ -250,7 +250,8 @@ absl::Status UseFit(Arguments& arguments) {
   const std::string& transport = arguments.plan.transport;
   const bool other =
       transport == NameOf(Transport::kGrpc) || transport == NameOf(Transport::kInproc);
-  const absl::StatusOr<std::string> text = os::ReadFile(os::ResolveUserPath(arguments.use_fit));
+  const absl::StatusOr<std::string> text =
+      os::ReadFile(os::ResolveUserPath(arguments.use_fit), os::kSettingsBytesMax);
   RETURN_IF_ERROR(Annotate(text.status(), "--use_fit is a file: "));
   ASSIGN_OR_RETURN(const allreduce::CostFit costs,
                    CostsIn(*text, arguments.use_fit, other ? transport : NameOf(Transport::kTcp)));

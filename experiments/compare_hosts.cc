@@ -64,7 +64,8 @@ absl::StatusOr<HostsChoice> ChooseHosts(const Arguments& arguments,
   }
   const proto::Job& job = runs.front().job;
   RETURN_IF_ERROR(CheckNoLab(job));
-  const absl::StatusOr<std::string> text = os::ReadFile(os::ResolveUserPath(arguments.hosts));
+  const absl::StatusOr<std::string> text =
+      os::ReadFile(os::ResolveUserPath(arguments.hosts), os::kSettingsBytesMax);
   RETURN_IF_ERROR(Annotate(text.status(), "--hosts: "));
   ASSIGN_OR_RETURN(choice.hosts, ParseHosts(*text, arguments.hosts));
   const Processes most = MostProcesses(runs);

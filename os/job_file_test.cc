@@ -139,6 +139,16 @@ TEST_F(JobFileTest, AFitThatIsNoneIsRefused) {
                     HasSubstr("whose constants are of tcp; allowed: a fit of grpc")));
 }
 
+TEST_F(JobFileTest, WhatIsNoFileIsRefused) {
+  EXPECT_THAT(std::string(ReadJob("/dev/zero", ParsedFlags()).status().message()),
+              StartsWith("cannot read /dev/zero: it is a device"));
+  EXPECT_THAT(Error("allreduce { fit: '/dev/zero' }"), HasSubstr("cannot read /dev/zero: it is a"));
+  EXPECT_THAT(Error("model: emulated steps: 30 epochs: 0 emulated { profile: '/dev/zero' }"),
+              HasSubstr("emulated.profile is a file: cannot read /dev/zero: it is a"));
+  EXPECT_THAT(Error(std::string(kSettingsBytesMax + 1, ' ')),
+              HasSubstr("it is larger than 1048576 bytes"));
+}
+
 TEST_F(JobFileTest, OtherJobsHaveNoLayers) {
   const auto job = Read("workers: 2");
   ASSERT_TRUE(job.ok()) << job.status();
