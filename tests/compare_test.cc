@@ -167,6 +167,9 @@ TEST_F(Compare, ADryRunRefusesWhatARunWould) {
   const std::pair<std::vector<std::string>, const char*> wrong[] = {
       {{"--network=1gbits"}, "comparison.network is 1gbits: "},
       {{"--network=1gbit", "--interface=lo"}, "is no place in a lab"},
+      {{"--network=1gbit", "--comparison.congestion_control=nonsense"},
+       "congestion control 'nonsense' (this kernel has: "},
+      {{"--comparison.congestion_control=reno"}, "where no network lab is made"},
       {{"--hosts=nowhere"}, "nowhere"},
       {{"--hosts=hosts"}, "hosts:1: slots"},
       {{"--remote-clean"}, "means nothing without --hosts=FILE"},
