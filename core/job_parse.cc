@@ -32,6 +32,7 @@ using google::protobuf::io::Tokenizer;
 
 // A job or a profile is a few KiB; what is larger is another file.
 constexpr size_t kTextBytesMax = 1 << 20;
+constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // Keeps the first error; later ones follow from it. Lines and columns count from 0.
 class FirstError : public google::protobuf::io::ErrorCollector {
@@ -144,7 +145,6 @@ Place PlaceAt(absl::string_view text, const Descriptor& root, int line, int colu
   tokenizer.set_comment_style(Tokenizer::SH_COMMENT_STYLE);
   tokenizer.set_allow_f_after_float(true);
   tokenizer.set_require_space_after_number(false);
-  tokenizer.set_allow_multiline_strings(true);
   Place place(root);
   while (true) {
     tokenizer.Next();
@@ -225,8 +225,17 @@ bool FieldIsComplete(const Place& place) {
          WhyNoValue(*place.value, place.minus, *field).empty();
 }
 
+// A token that is none: text that does not end, a number such as 1.2.3.
+Finding DiagnoseToken(const Tokenizer::Token& token, const std::string& parser_message) {
+  const bool is_open = absl::StrContains(parser_message, "cross line boundaries") ||
+                       absl::StrContains(parser_message, "end of string");
+  if (!is_open) return {token, parser_message};
+  return {token,
+          "the quote that opens here is not closed in its line; allowed: \"text\"; fix: close it"};
+}
+
 Finding Diagnose(Place place, const std::string& parser_message) {
-  if (place.broken_token) return {place.current, parser_message};
+  if (place.broken_token) return DiagnoseToken(place.current, parser_message);
   if (FieldIsComplete(place)) ForgetField(place);
   const std::string allowed =
       absl::StrCat("; allowed: ", absl::StrJoin(FieldNames(place.type()), ", "));
@@ -309,6 +318,11 @@ absl::Status ParseText(absl::string_view text, absl::string_view file, absl::str
     return absl::InvalidArgumentError(
         absl::StrCat(file, ": ", text.size(), " bytes is too large for ", what,
                      "; allowed: at most ", kTextBytesMax, " bytes of textproto"));
+  }
+  if (absl::StartsWith(text, kByteOrderMark)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ":1:1: a UTF-8 byte-order mark stands before the text; allowed: ", what,
+                     " as textproto without one; fix: LC_ALL=C sed -i '1s/^...//' ", file));
   }
   if (const std::string binary = BinaryByte(text); !binary.empty()) {
     return absl::InvalidArgumentError(

@@ -144,12 +144,20 @@ TEST(ParseJobTest, ErrorsNamePlaceFindingAndWhatIsAllowed) {
       {"workers: 4\n}", "specs/x.textproto:2:1: found \"}\" where a field's name should stand"},
       {"5: 4",
        "specs/x.textproto:1:1: found \"5\" where a field's name should stand; allowed: name,"},
-      {"name: 'open\nworkers: 4",
-       "specs/x.textproto:1:7: String literals cannot cross line boundaries."},
       {"workers: 4 \xff", "specs/x.textproto:1:12: "},
   };
   for (const ParseCase& one : cases) {
     EXPECT_THAT(ParseError(one.text), StartsWith(one.error)) << one.text;
+  }
+}
+
+TEST(ParseJobTest, AnOpenQuoteIsNamedWhereItOpens) {
+  for (const char* text :
+       {"name: 'open\nworkers: 4", "name: 'open\ndata { path: 'x' }", "name: \"open"}) {
+    EXPECT_EQ(
+        ParseError(text),
+        "specs/x.textproto:1:7: the quote that opens here is not closed in its line; allowed: "
+        "\"text\"; fix: close it");
   }
 }
 
@@ -162,6 +170,9 @@ TEST(ParseJobTest, RefusesWhatIsNoText) {
   EXPECT_THAT(ParseError(std::string((1 << 20) + 1, '#')),
               AllOf(HasSubstr("1048577 bytes is too large"), HasSubstr("at most 1048576 bytes")));
   EXPECT_TRUE(ParseJob(std::string(1 << 20, '#'), "x").ok());
+  EXPECT_EQ(ParseError("\xef\xbb\xbfworkers: 4"),
+            "specs/x.textproto:1:1: a UTF-8 byte-order mark stands before the text; allowed: a job "
+            "as textproto without one; fix: LC_ALL=C sed -i '1s/^...//' specs/x.textproto");
   EXPECT_THAT(ParseError(std::string(100000, '{')), StartsWith("specs/x.textproto:1:1: found"));
 }
 
