@@ -14,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "core/job.h"
 #include "core/job_internal.h"
 #include "core/status.h"
@@ -292,12 +294,42 @@ void AppendPositions(const google::protobuf::Message& message,
   }
 }
 
+// "--optimizer.momentum=0.9" as a file has it: "optimizer { momentum: 0.9 }"; "" if it is no field.
+std::string InFile(absl::string_view flag) {
+  const std::vector<absl::string_view> parts =
+      absl::StrSplit(absl::StripPrefix(flag, "--"), absl::MaxSplits('=', 1));
+  if (parts.size() != 2 || !IsJobField(ToStd(parts[0]))) return "";
+  const auto fields = FieldPath(*proto::Job::descriptor(), parts[0]);
+  const bool is_text = fields.back()->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+  const char* quote = is_text ? "\"" : "";
+  std::string text = absl::StrCat(fields.back()->name(), ": ", quote, parts[1], quote);
+  for (size_t i = fields.size() - 1; i-- > 0;) {
+    text = absl::StrCat(fields[i]->name(), " { ", text, " }");
+  }
+  return text;
+}
+
+// A refusal whose fix is for a file: the flags in it as fields.
+std::string FixInFile(absl::string_view message) {
+  constexpr absl::string_view kFix = "; fix: ";
+  const size_t fix = message.rfind(kFix);
+  if (fix == absl::string_view::npos) return std::string(message);
+  std::vector<std::string> words = absl::StrSplit(message.substr(fix + kFix.size()), ' ');
+  for (std::string& word : words) {
+    const bool has_comma = absl::EndsWith(word, ",");
+    const std::string field = InFile(absl::StripSuffix(word, ","));
+    if (!field.empty()) word = absl::StrCat(field, has_comma ? "," : "");
+  }
+  return absl::StrCat(message.substr(0, fix), kFix, absl::StrJoin(words, " "));
+}
+
 }  // namespace
 
 absl::Status AtPosition(const absl::Status& refusal, const FieldPositions& positions) {
   const absl::string_view message = refusal.message();
   const auto position = positions.find(std::string(message.substr(0, message.find(' '))));
-  return position == positions.end() ? refusal : Annotate(refusal, position->second + ": ");
+  if (position == positions.end()) return refusal;
+  return absl::Status(refusal.code(), absl::StrCat(position->second, ": ", FixInFile(message)));
 }
 
 absl::StatusOr<proto::Job> ParseJob(std::string_view text, std::string_view file) {

@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::StartsWith;
@@ -76,6 +77,28 @@ TEST(ParseJobTest, PutsAPositionBeforeARefusal) {
   EXPECT_THAT(Message(AtPosition(ValidateJob(job), {{"optimizer", "x"}})),
               StartsWith("optimizer.momentum is 2; allowed: "));
   EXPECT_TRUE(AtPosition(absl::OkStatus(), positions).ok());
+}
+
+TEST(ParseJobTest, AFixForAFileNamesItsFields) {
+  FieldPositions positions;
+  const auto refused = [&positions](std::string_view text) {
+    const auto job = ParseJob(text, "f", positions);
+    EXPECT_TRUE(job.ok()) << job.status();
+    return Message(AtPosition(ValidateJob(*job), positions));
+  };
+  EXPECT_THAT(refused("workers: 3 global_batch: 10"),
+              EndsWith("; fix: global_batch: 9 or global_batch: 12"));
+  EXPECT_THAT(refused("optimizer { name: nesterov momentum: 0 }"),
+              EndsWith("; fix: optimizer { name: sgd }, or optimizer { momentum: 0.9 }"));
+  EXPECT_THAT(refused("comparison { tune { lr { trials: 1 } } }"),
+              EndsWith("; fix: comparison { tune { lr { trials: 5 } } }"));
+  EXPECT_THAT(refused("data { format: cifar10 path: '/usr/share/datasets/fashion-mnist' }"),
+              EndsWith("; fix: data { path: \"DIRECTORY\" }"));
+  EXPECT_THAT(refused("comparison { strategies: [single, single] }"),
+              EndsWith("; fix: leave out one single"));
+  // It is the flag's where the flag said it.
+  EXPECT_THAT(Message(AtPosition(ValidateJob(*ParseJob("workers: 0", "f")), {})),
+              EndsWith("; fix: --workers=1"));
 }
 
 struct ParseCase {
