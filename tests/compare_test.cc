@@ -172,6 +172,8 @@ TEST_F(Compare, ADryRunRefusesWhatARunWould) {
       {{"--comparison.congestion_control=reno"}, "where no network lab is made"},
       {{"--hosts=nowhere"}, "nowhere"},
       {{"--hosts=hosts"}, "hosts:1: slots"},
+      {{"--hosts=hosts", "--model=emulated", "--steps=30", "--emulated.bytes_scale=8"},
+       "emulated.bytes_scale is 8 with --hosts; allowed: 1"},
       {{"--remote-clean"}, "means nothing without --hosts=FILE"},
       {{"--out=full"}, "the folder is not empty"},
   };
