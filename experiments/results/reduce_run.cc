@@ -20,8 +20,6 @@
 namespace crossover::experiments {
 namespace {
 
-constexpr double kNsPerS = 1e9;
-constexpr double kNsPerMs = 1e6;
 constexpr int64_t kBytesPerValue = 4;
 
 std::string Hexadecimal(uint64_t value) { return absl::StrFormat("%016x", value); }
