@@ -145,7 +145,9 @@ TEST(BusyServer, ItsHeartbeatsGoOn) {
   for (int rank = 0; rank < kWorkers; ++rank) {
     auto client = Client::Connect(cluster.ClientOptions(rank), cluster.buckets(), timeline);
     ASSERT_TRUE(client.ok()) << client.status();
-    if (rank == 0) ASSERT_TRUE((*client)->Initialize(parameters[0]).ok());
+    if (rank == 0) {
+      ASSERT_TRUE((*client)->Initialize(parameters[0]).ok());
+    }
     ASSERT_TRUE((*client)->Pull(parameters[rank]).ok());
     clients.push_back(*std::move(client));
   }
