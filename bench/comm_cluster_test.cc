@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "bench/comm/record.h"
 #include "bench/comm_fixture.h"
-#include "experiments/child_process.h"
+#include "experiments/launch/child_process.h"
 #include "lab/namespaces.h"
 #include "os/files.h"
 #include "tests/child_processes.h"

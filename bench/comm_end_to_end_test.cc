@@ -15,7 +15,7 @@
 #include "bench/comm/local_ranks.h"
 #include "bench/comm/record.h"
 #include "bench/comm_fixture.h"
-#include "experiments/child_process.h"
+#include "experiments/launch/child_process.h"
 #include "net/rendezvous_server.h"
 #include "os/files.h"
 

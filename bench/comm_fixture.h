@@ -10,8 +10,8 @@
 
 #include "bench/comm/record.h"
 #include "core/clock.h"
-#include "experiments/child_process.h"
-#include "experiments/signal_waiter.h"
+#include "experiments/launch/child_process.h"
+#include "experiments/launch/signal_waiter.h"
 
 namespace crossover::bench {
 

@@ -25,7 +25,7 @@
 #include "bench/comm/rounds.h"
 #include "bench/comm/targets.h"
 #include "core/status.h"
-#include "experiments/signal_waiter.h"
+#include "experiments/launch/signal_waiter.h"
 #include "net/grpc_setup.h"
 #include "os/environment.h"
 #include "os/files.h"

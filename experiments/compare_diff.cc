@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status.h"
-#include "experiments/diff.h"
+#include "experiments/report/diff.h"
 #include "os/environment.h"
 #include "os/files.h"
 

@@ -11,9 +11,9 @@
 #include "experiments/compare_arguments.h"
 #include "experiments/comparison.h"
 #include "experiments/lab_session.h"
+#include "experiments/launch/signal_waiter.h"
 #include "experiments/progress.h"
 #include "experiments/run_plan.h"
-#include "experiments/signal_waiter.h"
 
 namespace crossover::experiments {
 

@@ -23,7 +23,7 @@
 #include "experiments/dry_run.h"
 #include "experiments/job_size.h"
 #include "experiments/machine.h"
-#include "experiments/report_text.h"
+#include "experiments/report/report_text.h"
 #include "experiments/resume.h"
 #include "experiments/resume_folder.h"
 #include "experiments/run_plan.h"

@@ -6,12 +6,12 @@
 
 #include "core/job.h"
 #include "core/status.h"
-#include "experiments/cluster_run.h"
-#include "experiments/reduce_run.h"
-#include "experiments/report_folder.h"
+#include "experiments/launch/cluster_run.h"
+#include "experiments/report/report_folder.h"
+#include "experiments/report/trace.h"
+#include "experiments/results/reduce_run.h"
 #include "experiments/resume.h"
 #include "experiments/resume_folder.h"
-#include "experiments/trace.h"
 #include "os/files.h"
 #include "os/wall_time.h"
 

@@ -10,12 +10,12 @@
 
 #include "absl/status/status.h"
 #include "core/clock.h"
+#include "experiments/launch/run_hosts.h"
+#include "experiments/launch/signal_waiter.h"
+#include "experiments/launch/site.h"
 #include "experiments/progress.h"
-#include "experiments/result.h"
-#include "experiments/run_hosts.h"
+#include "experiments/results/result.h"
 #include "experiments/run_plan.h"
-#include "experiments/signal_waiter.h"
-#include "experiments/site.h"
 #include "experiments/tuning.h"
 
 namespace crossover::experiments {

@@ -14,7 +14,7 @@
 #include "core/emulation.h"
 #include "core/job.h"
 #include "core/status.h"
-#include "experiments/child_process.h"
+#include "experiments/launch/child_process.h"
 #include "os/files.h"
 #include "worker/data/dataset.h"
 

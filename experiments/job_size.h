@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "experiments/dry_run.h"
-#include "experiments/signal_waiter.h"
+#include "experiments/launch/signal_waiter.h"
 #include "proto/job.pb.h"
 
 namespace crossover::experiments {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "experiments/signal_waiter.h"
+#include "experiments/launch/signal_waiter.h"
 #include "os/files.h"
 #include "worker/data/test_files.h"
 

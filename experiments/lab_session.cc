@@ -7,7 +7,7 @@
 #include "core/emulation.h"
 #include "core/job.h"
 #include "core/status.h"
-#include "experiments/scale_back.h"
+#include "experiments/results/scale_back.h"
 #include "lab/probe.h"
 
 namespace crossover::experiments {

@@ -11,10 +11,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "experiments/launch/site.h"
 #include "experiments/network_choice.h"
-#include "experiments/result.h"
+#include "experiments/results/result.h"
 #include "experiments/run_plan.h"
-#include "experiments/site.h"
 #include "lab/namespaces.h"
 #include "lab/network_lab.h"
 #include "lab/probe_result.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "experiments/result.h"
+#include "experiments/results/result.h"
 
 namespace crossover::experiments {
 

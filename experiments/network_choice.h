@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "experiments/result.h"
+#include "experiments/results/result.h"
 #include "lab/network_spec.h"
 #include "proto/job.pb.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "experiments/result.h"
+#include "experiments/results/result.h"
 #include "experiments/run_plan.h"
 #include "net/rendezvous_server.h"
 

@@ -11,9 +11,9 @@
 #include "core/fnv1a.h"
 #include "core/job.h"
 #include "core/status.h"
-#include "experiments/diff_job.h"
-#include "experiments/json_archive.h"
-#include "experiments/result_fields.h"
+#include "experiments/report/diff_job.h"
+#include "experiments/results/json_archive.h"
+#include "experiments/results/result_fields.h"
 
 namespace crossover::experiments {
 

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "experiments/result.h"
+#include "experiments/results/result.h"
 #include "experiments/run_plan.h"
 #include "experiments/tuning.h"
 #include "proto/job.pb.h"

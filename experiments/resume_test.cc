@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/job.h"
-#include "experiments/result_fixture.h"
+#include "experiments/results/result_fixture.h"
 #include "experiments/resume_folder.h"
 #include "os/files.h"
 

@@ -8,8 +8,8 @@
 #include "absl/strings/str_format.h"
 #include "core/job.h"
 #include "core/status.h"
-#include "experiments/json_archive.h"
-#include "experiments/result_fields.h"
+#include "experiments/results/json_archive.h"
+#include "experiments/results/result_fields.h"
 
 namespace crossover::experiments {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "experiments/result.h"
+#include "experiments/results/result.h"
 #include "experiments/run_plan.h"
 #include "proto/job.pb.h"
 

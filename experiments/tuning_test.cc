@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "core/job.h"
-#include "experiments/result_fixture.h"
+#include "experiments/results/result_fixture.h"
 
 namespace crossover::experiments {
 namespace {

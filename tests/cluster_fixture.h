@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "experiments/cluster_run.h"
-#include "experiments/signal_waiter.h"
+#include "experiments/launch/cluster_run.h"
+#include "experiments/launch/signal_waiter.h"
 #include "proto/job.pb.h"
 #include "proto/report.pb.h"
 

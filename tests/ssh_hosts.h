@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/clock.h"
-#include "experiments/child_process.h"
+#include "experiments/launch/child_process.h"
 #include "lab/network_lab.h"
 
 namespace crossover::tests {

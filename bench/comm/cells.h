@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/comm/record.h"
-#include "experiments/statistics.h"
+#include "experiments/results/statistics.h"
 
 namespace crossover::bench {
 

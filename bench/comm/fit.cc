@@ -13,8 +13,8 @@
 #include "bench/comm/test_plan.h"
 #include "core/status.h"
 #include "core/transport_costs.h"
-#include "experiments/json_archive.h"
-#include "experiments/statistics.h"
+#include "experiments/results/json_archive.h"
+#include "experiments/results/statistics.h"
 
 namespace crossover::bench {
 

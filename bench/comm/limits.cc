@@ -5,7 +5,7 @@
 
 #include "bench/comm/buffer.h"
 #include "core/status.h"
-#include "experiments/statistics.h"
+#include "experiments/results/statistics.h"
 
 namespace crossover::bench {
 namespace {

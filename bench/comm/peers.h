@@ -11,8 +11,8 @@
 #include "bench/comm/record.h"
 #include "bench/comm/test_plan.h"
 #include "core/clock.h"
-#include "experiments/signal_waiter.h"
-#include "experiments/site.h"
+#include "experiments/launch/signal_waiter.h"
+#include "experiments/launch/site.h"
 
 namespace crossover::bench {
 

@@ -14,9 +14,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/clock.h"
-#include "experiments/child_process.h"
-#include "experiments/run_hosts.h"
-#include "experiments/signal_waiter.h"
+#include "experiments/launch/child_process.h"
+#include "experiments/launch/run_hosts.h"
+#include "experiments/launch/signal_waiter.h"
 
 namespace crossover::bench {
 

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/status.h"
-#include "experiments/json_archive.h"
+#include "experiments/results/json_archive.h"
 
 namespace crossover::bench {
 

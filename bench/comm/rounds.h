@@ -12,9 +12,9 @@
 #include "bench/comm/record.h"
 #include "bench/comm/test_plan.h"
 #include "core/clock.h"
-#include "experiments/run_hosts.h"
-#include "experiments/signal_waiter.h"
-#include "experiments/site.h"
+#include "experiments/launch/run_hosts.h"
+#include "experiments/launch/signal_waiter.h"
+#include "experiments/launch/site.h"
 
 namespace crossover::bench {
 

@@ -8,7 +8,7 @@
 
 #include "bench/comm/closed_form.h"
 #include "core/status.h"
-#include "experiments/statistics.h"
+#include "experiments/results/statistics.h"
 
 namespace crossover::bench {
 namespace {

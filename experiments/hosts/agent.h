@@ -13,9 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/clock.h"
-#include "experiments/child_process.h"
 #include "experiments/hosts/agent_message.h"
 #include "experiments/hosts/pair_probe.h"
+#include "experiments/launch/child_process.h"
 #include "net/socket.h"
 
 namespace crossover::experiments {

@@ -19,7 +19,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/status.h"
-#include "experiments/child_process.h"
+#include "experiments/launch/child_process.h"
 #include "net/socket.h"
 
 namespace crossover::experiments {

@@ -21,9 +21,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/clock.h"
-#include "experiments/child_process.h"
 #include "experiments/hosts/agent_message.h"
-#include "experiments/run_hosts.h"
+#include "experiments/launch/child_process.h"
+#include "experiments/launch/run_hosts.h"
 #include "os/unique_fd.h"
 
 namespace crossover::experiments {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "experiments/format.h"
+#include "experiments/results/format.h"
 
 namespace crossover::experiments {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "experiments/hosts/pair_probe.h"
-#include "experiments/result.h"
+#include "experiments/results/result.h"
 
 namespace crossover::experiments {
 

@@ -16,8 +16,8 @@
 #include "experiments/hosts/host_connection.h"
 #include "experiments/hosts/host_file.h"
 #include "experiments/hosts/host_report.h"
-#include "experiments/run_hosts.h"
-#include "experiments/site.h"
+#include "experiments/launch/run_hosts.h"
+#include "experiments/launch/site.h"
 
 namespace crossover::experiments {
 
