@@ -96,7 +96,9 @@ absl::Status Watch(StatusClient& client, const Arguments& values, Clock& clock) 
       screen.Show(StatusText(*now, before.has_value() ? &*before : nullptr));
       before = *std::move(now);
     } else if (absl::IsDeadlineExceeded(now.status()) && before.has_value()) {
-      screen.Show(absl::StrCat(now.status().message(), "\n\n", StatusText(*before, nullptr)));
+      screen.Show(absl::StrFormat(
+          "NO ANSWER for %g s: it is stopped, or busy with a long push. What it said last:\n\n%s",
+          values.timeout_s, StatusText(*before, nullptr)));
     } else {
       return now.status();
     }

@@ -36,6 +36,10 @@ std::string ThreeDigits(double value) {
   return absl::StrFormat("%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
 }
 
+std::string Rate(double a_second) {
+  return a_second < 999.5 ? ThreeDigits(a_second) : Count(std::llround(a_second));
+}
+
 std::string Bytes(double bytes) {
   constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
   if (bytes < 1000) return absl::StrFormat("%.0f B", bytes);
@@ -168,8 +172,7 @@ std::string Figures(const ServerStatus& now, const Rates& rates) {
   std::vector<Row> rows = {
       {"step", step},
       {"parts", absl::StrCat(Count(now.parts()), " of version ", versions)},
-      {"pushes",
-       absl::StrCat(Count(totals.pushes()), rates.Of(&ServerReport::pushes, ThreeDigits))},
+      {"pushes", absl::StrCat(Count(totals.pushes()), rates.Of(&ServerReport::pushes, Rate))},
       {"applying",
        totals.pushes() == 0
            ? Seconds(apply_s)

@@ -39,11 +39,11 @@ TEST(StatusText, RatesAreSinceTheStatusBefore) {
   const proto::ServerStatus before = SomeStatus();
   proto::ServerStatus now = before;
   now.set_uptime_s(before.uptime_s() + 2);
-  now.mutable_totals()->set_pushes(before.totals().pushes() + 300);
+  now.mutable_totals()->set_pushes(before.totals().pushes() + 3'000);
   now.mutable_totals()->set_payload_received_bytes(before.totals().payload_received_bytes() +
                                                    24'000'000);
   const std::string text = StatusText(now, &before);
-  EXPECT_THAT(text, HasSubstr("pushes     2,800  (150/s)\n"));
+  EXPECT_THAT(text, HasSubstr("pushes     5,500  (1,500/s)\n"));
   EXPECT_THAT(text, HasSubstr("received   188 MB  (12.0 MB/s)\n"));
   EXPECT_THAT(text, HasSubstr("sent       164 MB  (0 B/s)\n"));
   // The same moment, or an earlier one: another process at the address.
