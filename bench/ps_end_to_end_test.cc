@@ -135,7 +135,8 @@ TEST_F(PsTest, FlagsThatMakeNoSenseSayTheFix) {
       {{"--set=workers=2"}, "--set=workers=2: allowed: a field of the job's ps"},
       {{"--network=fast"}, "--network: "},
       {{"--target=none"}, "--target=none: no none; allowed: all, lab_dedicated"},
-      {{"--target=loopback", "--workers=2"}, "--target: its rows say what is measured and how"},
+      {{"--target=loopback", "--workers=2"},
+       "--target: its rows say what is measured and how; fix: leave out --workers=2"},
       {{"--json=/nowhere/lines"}, "cannot write /nowhere/lines: No such file"}};
   for (const auto& [flags, expected] : cases) {
     ChildProcess test = Start(flags);

@@ -58,15 +58,22 @@ struct Wanted {
   std::vector<PushPullSetup> setups;
 };
 
-absl::StatusOr<Wanted> WantedOf(const Arguments& arguments) {
+// Refuses a flag that --target would ignore. `words` is the command line without the program.
+absl::Status CheckGoesWithTarget(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name == "--target" || name == "--rounds" || name == "--json") continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--target: its rows say what is measured and how; fix: leave out ", word));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Wanted> WantedOf(const Arguments& arguments, const std::vector<std::string>& words) {
   Wanted wanted;
   std::vector<PushPullFlags> runs = {arguments.setup};
   if (!arguments.target.empty()) {
-    if (!(arguments.setup == PushPullFlags())) {
-      return absl::InvalidArgumentError(
-          "--target: its rows say what is measured and how; fix: leave out all flags but --rounds "
-          "and --json");
-    }
+    RETURN_IF_ERROR(CheckGoesWithTarget(words));
     ASSIGN_OR_RETURN(wanted.targets, TargetsNamed(arguments.target, AllPushPullTargets()));
     runs.clear();
     for (const PushPullTarget& target : wanted.targets) {
@@ -111,8 +118,9 @@ absl::Status Judge(const std::vector<PushPullTarget>& targets, const PushPullRes
   return MissedError(missed);
 }
 
-absl::Status Run(const Arguments& arguments, experiments::SignalWaiter& signals, Clock& clock) {
-  ASSIGN_OR_RETURN(const Wanted wanted, WantedOf(arguments));
+absl::Status Run(const Arguments& arguments, const std::vector<std::string>& words,
+                 experiments::SignalWaiter& signals, Clock& clock) {
+  ASSIGN_OR_RETURN(const Wanted wanted, WantedOf(arguments, words));
   PushPullResults results(os::ResolveUserPath(arguments.json));
   RETURN_IF_ERROR(results.Begin());
   const int64_t rounds_by_default = wanted.targets.empty() ? 1 : kTargetRounds;
@@ -148,7 +156,7 @@ int Main(int argc, char** argv) {
                      "': not a flag; fix: begin flags with --, as --help lists them")));
   }
   experiments::SignalWaiter signals;  // before any thread
-  const absl::Status status = Run(arguments, signals, clock);
+  const absl::Status status = Run(arguments, {argv + 1, argv + argc}, signals, clock);
   if (status.ok()) return 0;
   Fail(status);
   return absl::IsCancelled(status) ? os::ExitCodeOf(signals.ended_by()) : 1;

@@ -29,7 +29,6 @@ struct PushPullPlan {
   double deadline_s = 60;  // without a sign of a process
   // Further fields of the job's ps: "ps.channels=2".
   std::vector<std::string> settings;
-  bool operator==(const PushPullPlan&) const = default;
 };
 
 // The flags that a worker needs beside the job; `plan` is borrowed and outlives every Parse.

@@ -30,7 +30,6 @@ struct PushPullFlags {
   std::string placement = "dedicated";
   int64_t workers_per_node = 1;
   std::string beside;
-  bool operator==(const PushPullFlags&) const = default;
 };
 // `values` is borrowed and outlives every Parse.
 void AddSetupFlags(PushPullFlags& values, FlagSet& flags);
