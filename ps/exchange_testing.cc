@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ps/wire.h"
+
 namespace crossover::ps {
 namespace {
 
@@ -63,6 +65,8 @@ Client::Options TestCluster::ClientOptions(int worker) const {
   for (const auto& server : servers_) options.servers.push_back(server->address());
   options.part_bytes = job_.ps().part_bytes();
   options.credits = job_.ps().credits();
+  options.channels = job_.ps().channels();
+  options.wire = WireTypeOf(job_);
   options.total_steps = kTotalSteps;
   return options;
 }
