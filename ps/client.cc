@@ -5,12 +5,14 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/check.h"
 #include "core/shard_plan.h"
 #include "core/status.h"
+#include "ps/bucket_progress.h"
 #include "ps/completion_loop.h"
 #include "ps/frame_buffer.h"
 #include "ps/stream_to_server.h"
@@ -51,15 +53,6 @@ class Client::Impl final : public FrameHandler {
     Awaited awaited = Awaited::kNothing;
     int64_t version = 0;
   };
-  struct BucketState {
-    bool pushed = false;
-    int unwritten_parts = 0;
-    int unanswered_parts = 0;
-    int64_t start_ns = 0;
-    int64_t written_ns = 0;
-    int64_t answered_ns = 0;
-  };
-
   // Frames of parts to one server, in order.
   struct Outbox {
     std::deque<int> waiting;  // parts; what is sent of each follows from what is awaited
@@ -74,7 +67,6 @@ class Client::Impl final : public FrameHandler {
   void SendAllLocked();
   void SendLocked(int server);
   void AnsweredLocked(int server);
-  void FinishBucketIfDoneLocked(int bucket);
   void FailLocked(const absl::Status& why);
   std::string WhereLocked() const;
   std::string DebtorLocked() const;
@@ -104,10 +96,9 @@ class Client::Impl final : public FrameHandler {
   std::vector<int> missing_acks_;  // by server, for frames without a part
   std::vector<PartState> parts_;
   std::vector<Outbox> outboxes_;  // by server
-  std::vector<BucketState> buckets_;
-  size_t next_bucket_ = 0;      // of the step; those before it are in outboxes_ or sent
-  int awaited_parts_ = 0;       // acks and pulls
-  int unfinished_buckets_ = 0;  // of the step
+  BucketProgress buckets_;
+  int next_bucket_ = 0;    // of the step; those before it are in outboxes_ or sent
+  int awaited_parts_ = 0;  // acks and pulls
   int64_t step_ = -1;
   int64_t held_ns_max_ = 0;  // of the step
   std::span<const float> source_;
@@ -115,21 +106,11 @@ class Client::Impl final : public FrameHandler {
   ClientCounters counters_;
 };
 
-namespace {
-
-int64_t LengthOf(const BucketPlan& buckets) {
-  int64_t length = 0;
-  for (const Bucket& bucket : buckets.buckets) length += bucket.length;
-  return length;
-}
-
-}  // namespace
-
 Client::Impl::Impl(const Options& options, const BucketPlan& buckets, ShardPlan plan,
                    Timeline& timeline)
     : options_(options),
       plan_(std::move(plan)),
-      length_(LengthOf(buckets)),
+      length_(std::accumulate(plan_.server_length.begin(), plan_.server_length.end(), int64_t{0})),
       encoded_plan_(EncodePlan(MakeWorkerPlan(buckets, options.total_steps))),
       timeline_(timeline),
       loop_(std::make_unique<grpc::CompletionQueue>()),
@@ -138,7 +119,7 @@ Client::Impl::Impl(const Options& options, const BucketPlan& buckets, ShardPlan 
       missing_acks_(options.servers.size()),
       parts_(plan_.parts.size()),
       outboxes_(options.servers.size()),
-      buckets_(plan_.bucket_parts.size()) {
+      buckets_(plan_.bucket_parts.size(), timeline) {
   for (size_t server = 0; server < plan_.server_parts.size(); ++server) {
     const std::vector<int>& ids = plan_.server_parts[server];
     for (size_t n = 0; n < ids.size(); ++n) {
@@ -267,22 +248,16 @@ void Client::Impl::BeginStep(int64_t step, std::span<const float> source,
   source_ = source;
   destination_ = destination;
   held_ns_max_ = 0;
-  unfinished_buckets_ = static_cast<int>(buckets_.size());
-  for (BucketState& bucket : buckets_) bucket = {};
+  buckets_.BeginStep();
   next_bucket_ = 0;
 }
 
 void Client::Impl::PushBucket(int bucket) {
-  const std::vector<int>& ids = plan_.bucket_parts[bucket];
   const std::lock_guard lock(mutex_);
-  BucketState& state = buckets_[bucket];
-  CROSSOVER_CHECK(!state.pushed, "a bucket is pushed once a step");
-  state.pushed = true;
-  state.start_ns = timeline_.clock().NowNs();
-  state.unwritten_parts = state.unanswered_parts = static_cast<int>(ids.size());
-  if (ids.empty()) --unfinished_buckets_;
+  buckets_.Push(bucket, static_cast<int>(plan_.bucket_parts[bucket].size()));
   // Backward passes may end around each other, but all workers push in one order: see SendLocked.
-  for (; next_bucket_ < buckets_.size() && buckets_[next_bucket_].pushed; ++next_bucket_) {
+  const int buckets = static_cast<int>(plan_.bucket_parts.size());
+  for (; next_bucket_ < buckets && buckets_.pushed(next_bucket_); ++next_bucket_) {
     for (const int id : plan_.bucket_parts[next_bucket_]) {
       QueueLocked(plan_.parts[id], Awaited::kPush);
     }
@@ -333,11 +308,9 @@ void Client::Impl::AnsweredLocked(int server) {
 absl::Status Client::Impl::Wait() {
   {
     const std::lock_guard lock(mutex_);
-    for (const BucketState& bucket : buckets_) {
-      CROSSOVER_CHECK(bucket.pushed, "every bucket is pushed before the wait");
-    }
+    CROSSOVER_CHECK(buckets_.unpushed() == 0, "every bucket is pushed before the wait");
   }
-  RETURN_IF_ERROR(WaitFor([this] { return unfinished_buckets_ == 0; }));
+  RETURN_IF_ERROR(WaitFor([this] { return buckets_.unfinished() == 0; }));
   if (held_ns_max_ > 0) timeline_.AddHeld(held_ns_max_);
   return absl::OkStatus();
 }
@@ -430,32 +403,17 @@ absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const 
   }
   counters_.received_bytes += header.payload_bytes;
   held_ns_max_ = std::max(held_ns_max_, header.held_ns);
-  BucketState& bucket = buckets_[part.bucket];
-  if (--bucket.unanswered_parts == 0) bucket.answered_ns = timeline_.clock().NowNs();
-  FinishBucketIfDoneLocked(part.bucket);
+  buckets_.Answered(part.bucket);
+  if (buckets_.unfinished() == 0) changed_.notify_all();
   return absl::OkStatus();
 }
 
 void Client::Impl::OnWritten(int, const FrameHeader& header) {
   if (header.kind != FrameKind::kPush) return;
   const std::lock_guard lock(mutex_);
-  const int id = plan_.parts[header.part].bucket;
-  BucketState& bucket = buckets_[id];
   counters_.sent_bytes += header.payload_bytes;
-  if (--bucket.unwritten_parts == 0) bucket.written_ns = timeline_.clock().NowNs();
-  FinishBucketIfDoneLocked(id);
-}
-
-// A reply can come before the news that its push has been written: a bucket is
-// done, and its source free, after both.
-void Client::Impl::FinishBucketIfDoneLocked(int bucket) {
-  const BucketState& state = buckets_[bucket];
-  if (state.unwritten_parts > 0 || state.unanswered_parts > 0) return;
-  timeline_.Record(SpanKind::kPush, bucket, state.start_ns, state.written_ns);
-  timeline_.Record(SpanKind::kPull, bucket, state.written_ns,
-                   std::max(state.written_ns, state.answered_ns));
-  --unfinished_buckets_;
-  changed_.notify_all();
+  buckets_.Written(plan_.parts[header.part].bucket);
+  if (buckets_.unfinished() == 0) changed_.notify_all();
 }
 
 void Client::Impl::OnEnd(int stream, const absl::Status& status) {

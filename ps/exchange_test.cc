@@ -154,6 +154,20 @@ TEST(Exchange, HalvesAreCloseAndHalfAsManyBytes) {
   }
 }
 
+TEST(Exchange, AServerSaysWhatItHoldsAndHowEvenly) {
+  proto::Job job = TestJob(proto::Strategy::ps_async, 1, 2);
+  job.mutable_ps()->set_apply_threads(3);
+  TestCluster cluster(job, {41, 0, 59});
+  TrainAll(cluster, 1);
+  EXPECT_THAT(cluster.holdings(),
+              testing::UnorderedElementsAre("holds 204 bytes of parameters in 14 parts; the "
+                                            "largest server has 1.020 of the mean, its "
+                                            "largest of 3 apply threads 1.059",
+                                            "holds 196 bytes of parameters in 13 parts; the "
+                                            "largest server has 1.020 of the mean, its "
+                                            "largest of 3 apply threads 1.041"));
+}
+
 // However large the model, and however long the run: served_shards.h says what is held.
 TEST(Exchange, WhatServersHoldIsBoundedByCredits) {
   constexpr int kWorkers = 4;
@@ -166,7 +180,7 @@ TEST(Exchange, WhatServersHoldIsBoundedByCredits) {
       job.mutable_ps()->set_credits(kCredits);
       job.mutable_ps()->set_part_bytes(8);
       TestCluster cluster(job, {40, 0, 60});
-      TrainAll(cluster, 200);
+      TrainAll(cluster, 40);
       const proto::ServerReport report = cluster.server(0).report();
       EXPECT_GT(report.transient_bytes_max(), 0);
       EXPECT_LE(report.transient_bytes_max(), 4 * kWorkers * kCredits * 8);

@@ -45,6 +45,10 @@ TestCluster::TestCluster(const proto::Job& job, const std::vector<int64_t>& buck
       const std::lock_guard lock(mutex_);
       lost_.emplace_back(why.message());
     };
+    options.on_plan = [this](const std::string& holds) {
+      const std::lock_guard lock(mutex_);
+      holdings_.push_back(holds);
+    };
     auto server = Server::Start(options, clock_);
     EXPECT_TRUE(server.ok()) << server.status();
     servers_.push_back(*std::move(server));
@@ -74,6 +78,11 @@ Client::Options TestCluster::ClientOptions(int worker) const {
 std::vector<std::string> TestCluster::lost() const {
   const std::lock_guard lock(mutex_);
   return lost_;
+}
+
+std::vector<std::string> TestCluster::holdings() const {
+  const std::lock_guard lock(mutex_);
+  return holdings_;
 }
 
 void TestCluster::WaitUntil(const std::function<bool()>& condition) {

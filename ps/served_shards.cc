@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/histogram.h"
 #include "core/kept_steps.h"
 #include "core/status.h"
@@ -224,16 +225,18 @@ void ServedShards::AddTo(proto::ServerReport& report) const {
   recorder_.AddTo(report);
 }
 
-double ServedShards::LaneImbalance() const {
-  std::vector<int64_t> lengths(lane_count_);
-  int64_t sum = 0;
-  for (const int id : plan_.server_parts[server_]) {
-    lengths[lanes_[id]] += plan_.parts[id].length;
-    sum += plan_.parts[id].length;
-  }
-  if (sum == 0) return 1;
-  const int64_t max = *std::max_element(lengths.begin(), lengths.end());
-  return static_cast<double>(max) * lane_count_ / static_cast<double>(sum);
+std::string ServedShards::Summary() const {
+  std::vector<int64_t> lane_lengths(lane_count_);
+  for (const int id : plan_.server_parts[server_])
+    lane_lengths[lanes_[id]] += plan_.parts[id].length;
+  const int64_t length = plan_.server_length[server_];
+  const int64_t largest = *std::max_element(lane_lengths.begin(), lane_lengths.end());
+  const double imbalance =
+      length == 0 ? 1 : static_cast<double>(largest) * lane_count_ / static_cast<double>(length);
+  return absl::StrFormat(
+      "holds %d bytes of parameters in %d parts; the largest server has %.3f of the mean, its "
+      "largest of %d apply threads %.3f",
+      4 * length, plan_.server_parts[server_].size(), Imbalance(plan_), lane_count_, imbalance);
 }
 
 }  // namespace crossover::ps

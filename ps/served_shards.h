@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -62,8 +63,8 @@ class ServedShards {
   int LaneOf(const FrameHeader& header) const { return lanes_[header.part]; }
   // On which of a worker's streams the part travels.
   int ChannelOf(uint32_t part) const { return channel_of_part_[part]; }
-  // The largest lane's bytes over the mean.
-  double LaneImbalance() const;
+  // What this server holds and how evenly servers and lanes share, in words.
+  std::string Summary() const;
   // Counts what was received, until it is let go of.
   PartPool& pool() { return *pool_; }
 

@@ -292,6 +292,7 @@ absl::StatusOr<ServedShards*> Server::Impl::ShardsFor(int worker, const WorkerPl
                                                  options_.identity.rank, lanes_->count(), clock_);
   first_planned_ = worker;
   shards_ = owned_shards_.get();
+  if (options_.on_plan) options_.on_plan(owned_shards_->Summary());
   return owned_shards_.get();
 }
 
