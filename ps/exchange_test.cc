@@ -178,12 +178,12 @@ TEST(Exchange, WhatServersHoldIsBoundedByCredits) {
       proto::Job job = TestJob(strategy, kWorkers, 2);
       job.set_deterministic(deterministic);
       job.mutable_ps()->set_credits(kCredits);
-      job.mutable_ps()->set_part_bytes(8);
+      job.mutable_ps()->set_part_bytes(16);
       TestCluster cluster(job, {40, 0, 60});
-      TrainAll(cluster, 40);
+      TrainAll(cluster, 20);
       const proto::ServerReport report = cluster.server(0).report();
       EXPECT_GT(report.transient_bytes_max(), 0);
-      EXPECT_LE(report.transient_bytes_max(), 4 * kWorkers * kCredits * 8);
+      EXPECT_LE(report.transient_bytes_max(), 4 * kWorkers * kCredits * 16);
     }
   }
 }

@@ -27,6 +27,10 @@ proto::Job TestJob(proto::Strategy::Name strategy, int workers, int servers) {
 }
 
 TestCluster::TestCluster(const proto::Job& job, const std::vector<int64_t>& bucket_lengths)
+    : TestCluster(job, bucket_lengths, clock_) {}
+
+TestCluster::TestCluster(const proto::Job& job, const std::vector<int64_t>& bucket_lengths,
+                         const Clock& server_clock)
     : job_(job) {
   int64_t offset = 0;
   for (const int64_t length : bucket_lengths) {
@@ -49,7 +53,7 @@ TestCluster::TestCluster(const proto::Job& job, const std::vector<int64_t>& buck
       const std::lock_guard lock(mutex_);
       holdings_.push_back(holds);
     };
-    auto server = Server::Start(options, clock_);
+    auto server = Server::Start(options, server_clock);
     EXPECT_TRUE(server.ok()) << server.status();
     servers_.push_back(*std::move(server));
   }

@@ -12,11 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/check.h"
+#include "core/job.h"
 #include "core/status.h"
 #include "net/grpc_setup.h"
 #include "ps/apply_lanes.h"
 #include "ps/frame_buffer.h"
 #include "ps/served_shards.h"
+#include "ps/status_service.h"
 #include "ps/stream_service.h"
 #include "ps/stream_to_worker.h"
 #include "ps/wire.h"
@@ -61,6 +63,8 @@ class Server::Impl final : public StreamHandler {
   Impl(const Options& options, const Clock& clock)
       : options_(options),
         clock_(clock),
+        start_ns_(clock.NowNs()),
+        status_service_(options.identity, [this] { return status(); }),
         channels_(options.job.ps().channels()),
         members_(options.job.workers()) {
     for (Member& member : members_) member.channels = std::vector<Channel>(channels_);
@@ -69,6 +73,7 @@ class Server::Impl final : public StreamHandler {
 
   absl::Status Start();
   const std::string& address() const { return service_->address(); }
+  proto::ServerStatus status() const;
   void Stop();
   proto::ServerReport report() const;
 
@@ -89,10 +94,14 @@ class Server::Impl final : public StreamHandler {
   };
   struct Member {
     std::vector<Channel> channels;
-    std::string peer;  // constant once connected
+    std::string peer;                     // constant once connected
+    std::atomic<bool> connected = false;  // has been once, over some channel
+    std::atomic<int64_t> heard_ns = 0;
     std::atomic<bool> left = false;
     std::atomic<bool> lost = false;
     std::atomic<int64_t> step = -1;  // of its last push
+
+    proto::WorkerStatus status(int64_t now_ns) const;
   };
 
   absl::StatusOr<int> CheckCall(const grpc::GenericServerContext& context) const;
@@ -114,6 +123,8 @@ class Server::Impl final : public StreamHandler {
 
   const Options options_;
   const Clock& clock_;
+  const int64_t start_ns_;
+  StatusService status_service_;
   const int channels_;
   std::vector<Member> members_;                 // by rank
   std::unique_ptr<ServedShards> owned_shards_;  // the loop's thread's: from the first plan on
@@ -122,14 +133,19 @@ class Server::Impl final : public StreamHandler {
   std::atomic<int64_t> step_ = -1;  // the largest of all pushes
   std::atomic<bool> stopping_ = false;
   std::unique_ptr<ApplyLanes> lanes_;
-  std::unique_ptr<StreamService> service_;
+  std::atomic<bool> started_ = false;
+  std::unique_ptr<StreamService> service_;  // constant once started
 };
 
 absl::Status Server::Impl::Start() {
   lanes_ = std::make_unique<ApplyLanes>(options_.job.ps().apply_threads());
   // Of what a worker may push it has not been answered.
   const int unhandled_max = static_cast<int>(options_.job.ps().credits());
-  ASSIGN_OR_RETURN(service_, StreamService::Start(options_.address, unhandled_max, *this));
+  ASSIGN_OR_RETURN(service_, StreamService::Start(options_.address, unhandled_max, *this,
+                                                  [this](grpc::ServerBuilder& builder) {
+                                                    builder.RegisterService(&status_service_);
+                                                  }));
+  started_ = true;
   return absl::OkStatus();
 }
 
@@ -144,6 +160,50 @@ proto::ServerReport Server::Impl::report() const {
   const ServedShards* const shards = shards_;
   if (shards != nullptr) shards->AddTo(report);
   return report;
+}
+
+proto::WorkerStatus Server::Impl::Member::status(int64_t now_ns) const {
+  proto::WorkerStatus status;
+  status.set_state(lost        ? proto::WorkerStatus::LOST
+                   : left      ? proto::WorkerStatus::LEFT
+                   : connected ? proto::WorkerStatus::CONNECTED
+                               : proto::WorkerStatus::AWAITED);
+  status.set_step(step);
+  status.set_silent_s(-1);
+  if (!connected) return status;
+  status.set_address(peer);
+  status.set_silent_s(static_cast<double>(now_ns - heard_ns) * 1e-9);
+  for (const Channel& channel : channels) {
+    const std::lock_guard lock(channel.mutex);
+    if (channel.stream == nullptr) continue;
+    const StreamToWorker::Queued queued = channel.stream->queued();
+    status.set_queued_messages(status.queued_messages() + queued.messages);
+    status.set_queued_bytes(status.queued_bytes() + queued.bytes);
+  }
+  return status;
+}
+
+proto::ServerStatus Server::Impl::status() const {
+  proto::ServerStatus status;
+  status.set_job(options_.job.name());
+  status.set_job_fingerprint(options_.identity.job_fingerprint);
+  status.set_strategy(StrategyName(options_.job.strategy()));
+  status.set_rank(options_.identity.rank);
+  status.set_servers(options_.job.servers());
+  status.set_credits(options_.job.ps().credits());
+  const int64_t now_ns = clock_.NowNs();
+  status.set_uptime_s(static_cast<double>(now_ns - start_ns_) * 1e-9);
+  if (started_) status.set_address(address());
+  status.set_step(step_);
+  for (const Member& member : members_) *status.add_workers() = member.status(now_ns);
+  const ServedShards* const shards = shards_;
+  if (shards != nullptr) {
+    shards->AddTo(*status.mutable_totals());
+    status.mutable_totals()->clear_spans();
+    shards->AddTo(status);
+  }
+  if (options_.add_to_status) options_.add_to_status(status);
+  return status;
 }
 
 // The rank of a caller that may take part.
@@ -176,7 +236,9 @@ absl::StatusOr<int> Server::Impl::OnCall(const grpc::GenericServerContext& conte
         absl::StrCat("worker ", rank, " has been connected before, from ", member.peer));
   }
   channel.connected = true;
-  if (member.peer.empty()) member.peer = net::PeerAddress(context);
+  if (!member.connected) member.peer = net::PeerAddress(context);
+  member.heard_ns = clock_.NowNs();
+  member.connected = true;
   const std::lock_guard lock(channel.mutex);
   channel.stream = stream;
   return rank * channels_ + number;
@@ -195,6 +257,7 @@ absl::StatusOr<int> Server::Impl::ChannelOf(const grpc::GenericServerContext& co
 void Server::Impl::OnMessage(int stream, const grpc::ByteBuffer& buffer) {
   const int worker = stream / channels_;
   const int channel = stream % channels_;
+  members_[worker].heard_ns = clock_.NowNs();
   const auto frame =
       std::make_shared<PartFrame>(worker, channel, StreamOf(worker, channel), buffer);
   const absl::StatusOr<FrameHeader> header = DecodeHeader(frame->message->bytes());
@@ -406,5 +469,6 @@ Server::~Server() = default;
 const std::string& Server::address() const { return impl_->address(); }
 void Server::Stop() { impl_->Stop(); }
 proto::ServerReport Server::report() const { return impl_->report(); }
+proto::ServerStatus Server::status() const { return impl_->status(); }
 
 }  // namespace crossover::ps

@@ -6,14 +6,15 @@
 
 namespace crossover::ps {
 
-absl::StatusOr<std::unique_ptr<StreamService>> StreamService::Start(const std::string& address,
-                                                                    int unhandled_max,
-                                                                    StreamHandler& handler) {
+absl::StatusOr<std::unique_ptr<StreamService>> StreamService::Start(
+    const std::string& address, int unhandled_max, StreamHandler& handler,
+    const std::function<void(grpc::ServerBuilder&)>& add_services) {
   std::unique_ptr<StreamService> service(new StreamService(unhandled_max, handler));
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   ASSIGN_OR_RETURN(service->running_, net::StartServer(address, [&](grpc::ServerBuilder& builder) {
                      builder.RegisterAsyncGenericService(&service->service_);
                      queue = builder.AddCompletionQueue();
+                     if (add_services) add_services(builder);
                    }));
   service->queue_ = queue.get();
   service->RequestCall();

@@ -7,6 +7,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -59,6 +60,12 @@ class StreamToWorker final : public Completing,
   // what it asked for: the stream fails, with the error returned. Without effect on a
   // stream that ends.
   absl::Status Send(grpc::ByteBuffer message, size_t queued_max);
+  // What waits for gRPC to take it.
+  struct Queued {
+    int64_t messages = 0;
+    int64_t bytes = 0;
+  };
+  Queued queued() const;
   // The oldest message that was not handled has been; an error ends the stream with it.
   void Handled(const absl::Status& status);
   // Ends the stream with this status; the first one wins. Drops what is queued.
@@ -87,7 +94,7 @@ class StreamToWorker final : public Completing,
   int id_ = -1;  // of the handler; -1: refused
   std::shared_ptr<StreamToWorker> self_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   grpc::ByteBuffer incoming_;
   std::deque<grpc::ByteBuffer> queue_;
   grpc::ByteBuffer outgoing_;
