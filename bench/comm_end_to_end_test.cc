@@ -203,12 +203,14 @@ TEST_F(CommTest, FilesThatCannotBeReadOrWrittenAreNamed) {
   ASSERT_TRUE(os::WriteFile(garbage, "{\"library\":7}\n").ok());
   const std::string servers = directory_ + "/servers";
   ASSERT_TRUE(os::WriteFile(servers, "127.0.0.1 role=server\n").ok());
+  const std::string empty = directory_ + "/empty";
+  ASSERT_TRUE(os::WriteFile(empty, "").ok());
   const std::string full = directory_ + "/full";
   ASSERT_EQ(symlink("/dev/full", full.c_str()), 0);
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"--from=/nowhere/lines"}, "cannot read /nowhere/lines: No such file"},
       {{"--from=" + garbage}, garbage + ": "},
-      {{"--from=/dev/null"}, "--from=/dev/null: no line of --json"},
+      {{"--from=" + empty}, "--from=" + empty + ": no line of --json"},
       {{"--hosts=/nowhere/hosts"}, "--hosts: cannot read /nowhere/hosts"},
       {{"--hosts=" + servers}, absl::StrCat("--hosts=", servers, ": no host for ranks")},
       {{"--json=/nowhere/lines"}, "cannot write /nowhere/lines: No such file"},
