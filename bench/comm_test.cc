@@ -44,10 +44,9 @@ absl::Status Judge(const std::vector<Target>& targets, const Results& results) {
   std::string missed;
   for (const Target& target : targets) {
     const std::vector<Verdict> verdicts = target.judge(all);
-    std::fputs(VerdictText(target.name, target.says, verdicts).c_str(), stdout);
+    RETURN_IF_ERROR(Print(VerdictText(target.name, target.says, verdicts)));
     NoteMissed(target.name, verdicts, missed);
   }
-  std::fflush(stdout);
   return MissedError(missed);
 }
 
@@ -127,7 +126,8 @@ absl::Status RunAll(const Wanted& wanted, RoundsOptions& options, Results& resul
 absl::Status RunHere(const Arguments& arguments, experiments::SignalWaiter& signals, Clock& clock) {
   ASSIGN_OR_RETURN(Wanted wanted, WantedOf(arguments));
   Results results(os::ResolveUserPath(arguments.json));
-  RETURN_IF_ERROR(results.Begin());
+  const std::string fit = os::ResolveUserPath(arguments.fit);
+  RETURN_IF_ERROR(results.Begin(fit));
   ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::Make("comm_test"));
   const int64_t rounds_by_default = wanted.targets.empty() ? 1 : kTargetRounds;
   RoundsOptions options;
@@ -148,8 +148,8 @@ absl::Status RunHere(const Arguments& arguments, experiments::SignalWaiter& sign
   }
   const absl::Status status = RunAll(wanted, options, results, signals, clock);
   if (absl::IsCancelled(status)) return status;
-  // What came before a failure is worth showing.
-  const absl::Status reported = results.Report(os::ResolveUserPath(arguments.fit));
+  // What came before a failure is worth showing, and not worth a fit.
+  const absl::Status reported = results.Report(status.ok() ? fit : "");
   RETURN_IF_ERROR(status);
   RETURN_IF_ERROR(reported);
   return Judge(wanted.targets, results);
@@ -198,10 +198,10 @@ int MainMember(const Arguments& arguments, const Clock& clock) {
   options->found = [results](const Record& record) { results->Take(record); };
   const auto member = std::make_shared<Member>(*options, clock);
   const auto run = [&]() -> absl::Status {
-    RETURN_IF_ERROR(results->Begin());
+    const std::string fit = shows ? os::ResolveUserPath(arguments.fit) : "";
+    RETURN_IF_ERROR(results->Begin(fit));
     RETURN_IF_ERROR(member->Run());
-    return shows ? results->Report(os::ResolveUserPath(arguments.fit))
-                 : CheckRecords(results->records());
+    return shows ? results->Report(fit) : CheckRecords(results->records());
   };
   const auto stop = [member](const absl::Status& why) { return member->Stop(why); };
   return process::RunMember({[name] { return name; }, run, stop}, termination);

@@ -177,6 +177,10 @@ absl::StatusOr<std::vector<PeerRun>> PeerRuns(const std::string& wanted,
       if (openmpi) runs.push_back({"openmpi", transport, algorithm.name});
     }
   }
+  if (runs.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--peers=", wanted, ": Gloo does not use shared memory; fix: --transport=tcp"));
+  }
   return runs;
 }
 
