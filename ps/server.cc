@@ -3,6 +3,7 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <new>
@@ -135,7 +136,9 @@ proto::WorkerStatus Server::Impl::Member::status(int64_t now_ns) const {
                                : proto::WorkerStatus::AWAITED);
   status.set_address(peer);
   status.set_step(step);
-  status.set_silent_s(connected ? static_cast<double>(now_ns - heard_ns) * 1e-9 : -1);
+  // A message may come while this is being collected.
+  const int64_t silent_ns = std::max<int64_t>(now_ns - heard_ns, 0);
+  status.set_silent_s(connected ? static_cast<double>(silent_ns) * 1e-9 : -1);
   if (stream == nullptr) return status;
   const StreamToWorker::Queued queued = stream->queued();
   status.set_queued_messages(queued.messages);
