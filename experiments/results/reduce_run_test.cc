@@ -16,6 +16,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 RunResult Reduced(const proto::Job& job, const std::vector<proto::ProcessReport>& reports) {
   const absl::StatusOr<RunResult> result = ReduceRun(job, reports, RunContext());
@@ -423,9 +424,14 @@ TEST(ReduceRunTest, AnEmulatedRunIsScaledBackAndSaysSo) {
   EXPECT_DOUBLE_EQ(r.bytes_sent_per_step, 64000);
   EXPECT_DOUBLE_EQ(r.bytes_formula_per_step, 64000);
   EXPECT_TRUE(r.loss_curve.empty());
-  EXPECT_THAT(r.notes,
-              ElementsAre(AllOf(HasSubstr("profile resnet50 is waited out"),
-                                HasSubstr("4 times as long and bytes 16 times as small"))));
+  EXPECT_THAT(r.notes, ElementsAre(AllOf(HasSubstr("profile resnet50 is waited out"),
+                                         HasSubstr("4 times as long and bytes 16 times as small"),
+                                         Not(HasSubstr("loopback")))));
+  RunContext context;
+  context.network.kind = "loopback";
+  const auto on_loopback = ReduceRun(job, TwoRanks(), context);
+  ASSERT_TRUE(on_loopback.ok()) << on_loopback.status();
+  EXPECT_THAT(on_loopback->notes, ElementsAre(HasSubstr("loopback was not slowed with them")));
 }
 
 TEST(ReduceRunTest, AProfileOfAnotherBatchIsNoted) {
