@@ -133,7 +133,7 @@ TEST_F(CommTest, AKilledRankIsNamed) {
   options.plan.transport = Transport::kTcp;
   options.ranks = 3;
   options.directory = directory_;
-  options.binary = kBinary;
+  options.binary = binary_;
   std::vector<int> pids;
   std::thread killer;
   options.on_started = [&](const std::vector<int>& started) {

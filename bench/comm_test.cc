@@ -1,15 +1,10 @@
 // The test to run before training: times collectives among ranks and checks every element of every
 // result. Starts the ranks on this machine, or is one rank of several hosts.
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,6 +19,8 @@
 #include "bench/comm/results.h"
 #include "bench/comm/rounds.h"
 #include "bench/comm/targets.h"
+#include "bench/shared/scratch_folder.h"
+#include "bench/shared/verdict.h"
 #include "core/status.h"
 #include "experiments/launch/signal_waiter.h"
 #include "net/grpc_setup.h"
@@ -42,41 +39,16 @@ int Fail(const std::string& who, const absl::Status& status) {
   return 1;
 }
 
-// A folder that goes with the program.
-class ScratchFolder {
- public:
-  static absl::StatusOr<std::unique_ptr<ScratchFolder>> Make() {
-    std::string path = std::filesystem::temp_directory_path() / "comm_test-XXXXXX";
-    if (mkdtemp(path.data()) == nullptr) {
-      return absl::ErrnoToStatus(errno, absl::StrCat("cannot make the folder ", path));
-    }
-    return std::unique_ptr<ScratchFolder>(new ScratchFolder(path));
-  }
-  ~ScratchFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
-  const std::string path_;
-};
-
 absl::Status Judge(const std::vector<Target>& targets, const Results& results) {
   const std::vector<Series> all = SeriesOf(results.records());
   std::string missed;
   for (const Target& target : targets) {
     const std::vector<Verdict> verdicts = target.judge(all);
-    std::fputs(VerdictText(target, verdicts).c_str(), stdout);
-    for (const Verdict& verdict : verdicts) {
-      if (!verdict.reached)
-        absl::StrAppend(&missed, missed.empty() ? "" : "; ", target.name, " ", verdict.what);
-    }
+    std::fputs(VerdictText(target.name, target.says, verdicts).c_str(), stdout);
+    NoteMissed(target.name, verdicts, missed);
   }
   std::fflush(stdout);
-  return missed.empty() ? absl::OkStatus()
-                        : absl::FailedPreconditionError(absl::StrCat("missed: ", missed));
+  return MissedError(missed);
 }
 
 absl::Status FromFile(const Arguments& arguments) {
@@ -89,7 +61,7 @@ absl::Status FromFile(const Arguments& arguments) {
   }
   std::vector<Target> targets;
   if (!arguments.target.empty()) {
-    ASSIGN_OR_RETURN(targets, TargetsNamed(arguments.target));
+    ASSIGN_OR_RETURN(targets, TargetsNamed(arguments.target, AllTargets()));
   }
   Results results("");
   for (const Record& record : *records) results.Take(record);
@@ -124,7 +96,7 @@ absl::StatusOr<Wanted> WantedOf(const Arguments& arguments) {
     wanted.runs = {{PlansFor(arguments, plan), ranks, arguments.network, arguments.peers}};
     return wanted;
   }
-  ASSIGN_OR_RETURN(wanted.targets, TargetsNamed(arguments.target));
+  ASSIGN_OR_RETURN(wanted.targets, TargetsNamed(arguments.target, AllTargets()));
   for (const Target& target : wanted.targets) {
     wanted.runs.insert(wanted.runs.end(), target.runs.begin(), target.runs.end());
   }
@@ -156,7 +128,7 @@ absl::Status RunHere(const Arguments& arguments, experiments::SignalWaiter& sign
   ASSIGN_OR_RETURN(Wanted wanted, WantedOf(arguments));
   Results results(os::ResolveUserPath(arguments.json));
   RETURN_IF_ERROR(results.Begin());
-  ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::Make());
+  ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::Make("comm_test"));
   const int64_t rounds_by_default = wanted.targets.empty() ? 1 : kTargetRounds;
   RoundsOptions options;
   options.rounds = static_cast<int>(arguments.rounds > 0 ? arguments.rounds : rounds_by_default);

@@ -27,6 +27,8 @@ constexpr int64_t kEmulatedBatchMax = 1 << 22;
 constexpr int64_t kSamplesMax = int64_t{1} << 40;
 constexpr int64_t kPieceBytesMax = 64 * kMebibyte;
 constexpr int64_t kCreditsMax = 1 << 20;
+constexpr int64_t kChannelsMax = 64;
+constexpr int64_t kApplyThreadsMax = 64;
 constexpr int64_t kBucketBytesMax = kMebibyte * kMebibyte;
 
 struct Field {
@@ -221,6 +223,19 @@ absl::string_view WhyNotDeterministic(proto::Strategy::Name strategy) {
   return "";
 }
 
+// What travels as halves is rounded on its way: no harm to a gradient, which is summed in fp32.
+absl::Status CheckWire(const proto::Job& job) {
+  if (job.ps().wire() == proto::ParameterServer::fp32) return absl::OkStatus();
+  const bool pushes_parameters =
+      job.strategy() == proto::Strategy::local_sgd || job.strategy() == proto::Strategy::ps_elastic;
+  if (!job.deterministic() && !pushes_parameters) return absl::OkStatus();
+  return Refusal("ps.wire", FoundAt(job, "ps.wire"),
+                 job.deterministic()
+                     ? "fp32 where deterministic is true (halves would give other bits)"
+                     : "fp32 where workers push parameters, which halves would round each time",
+                 "--ps.wire=fp32");
+}
+
 absl::Status CheckStrategy(const proto::Job& job) {
   if (job.strategy() >= proto::Strategy::ps_backup) {
     return Refusal("strategy", StrategyName(job.strategy()), "one that this build has",
@@ -229,6 +244,9 @@ absl::Status CheckStrategy(const proto::Job& job) {
   RETURN_IF_ERROR(Whole(job, "ps.staleness_bound", 0, kStepsMax));
   RETURN_IF_ERROR(PieceBytes(job, "ps.part_bytes", job.ps().part_bytes()));
   RETURN_IF_ERROR(Whole(job, "ps.credits", 1, kCreditsMax));
+  RETURN_IF_ERROR(Whole(job, "ps.channels", 1, kChannelsMax));
+  RETURN_IF_ERROR(Whole(job, "ps.apply_threads", 0, kApplyThreadsMax));
+  RETURN_IF_ERROR(CheckWire(job));
   if (job.deterministic() && job.allreduce().has_algorithm() &&
       job.allreduce().algorithm() != proto::AllReduce::direct) {
     return Refusal("allreduce.algorithm", FoundAt(job, "allreduce.algorithm"),

@@ -78,6 +78,8 @@ TEST(ValidateJobTest, BoundsOfSingleFields) {
        {"4", "67108864"},
        "a multiple of 4"},
       {"ps.credits", {"0", "-1", "1048577"}, {"1", "1048576"}, "1 to 1048576"},
+      {"ps.channels", {"0", "-1", "65"}, {"1", "64"}, "1 to 64"},
+      {"ps.apply_threads", {"-1", "65"}, {"0", "64"}, "0 to 64"},
       {"allreduce.chunk_bytes",
        {"0", "-4", "65538", "67108868"},
        {"4", "67108864"},
@@ -121,6 +123,17 @@ TEST(ValidateJobTest, AWholeMessage) {
   EXPECT_EQ(Refused({"ps.part_bytes=65537"}),
             "ps.part_bytes is 65537; allowed: a multiple of 4 (the bytes of a value) from 4 to "
             "67108864; fix: --ps.part_bytes=65536");
+}
+
+TEST(ValidateJobTest, HalvesAreForGradientsThatNeedNotBeTheSameBits) {
+  EXPECT_EQ(ValidateJob(JobWith({"strategy=ps_sync", "ps.wire=fp16"})), absl::OkStatus());
+  EXPECT_EQ(ValidateJob(JobWith({"strategy=ps_async", "ps.wire=bf16"})), absl::OkStatus());
+  EXPECT_EQ(Refused({"strategy=ps_sync", "deterministic=true", "ps.wire=bf16"}),
+            "ps.wire is bf16; allowed: fp32 where deterministic is true (halves would give other "
+            "bits); fix: --ps.wire=fp32");
+  EXPECT_EQ(Refused({"strategy=local_sgd", "ps.wire=fp16"}),
+            "ps.wire is fp16; allowed: fp32 where workers push parameters, which halves would "
+            "round each time; fix: --ps.wire=fp32");
 }
 
 TEST(ValidateJobTest, EveryDecimalNumberMustBeFinite) {

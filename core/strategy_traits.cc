@@ -60,9 +60,13 @@ double AllReduceBytesBetweenHosts(int hosts, int ranks, double bytes) {
   return 2. * (hosts - 1) / ranks * bytes;
 }
 
+double ServersWireShare(const proto::Job& job) {
+  return job.ps().wire() == proto::ParameterServer::fp32 ? 1 : 0.5;
+}
+
 double BytesPerSynchronisation(const proto::Job& job, double model_bytes) {
   const StrategyTraits traits = TraitsOf(job);
-  if (traits.servers) return model_bytes;
+  if (traits.servers) return ServersWireShare(job) * model_bytes;
   if (!traits.collective) return 0;
   return AllReduceBytes(AllReduceAlgorithmOf(job), job.workers(), model_bytes);
 }

@@ -34,8 +34,11 @@ double AllReduceBytes(proto::AllReduce::Algorithm algorithm, int ranks, double b
 // 2(H-1)/N M, of the ring between H hosts alone.
 double AllReduceBytesBetweenHosts(int hosts, int ranks, double bytes);
 
+// Of the bytes of fp32 values, how many travel to servers and back: half where ps.wire is a half.
+double ServersWireShare(const proto::Job& job);
+
 // Payload of a mean worker and synchronisation, each way, by the formula: with M = model_bytes,
-// servers M; a collective AllReduceBytes of the job's algorithm; nothing for one process.
+// servers M (of halves M/2); a collective AllReduceBytes of the job's algorithm; nothing for one process.
 double BytesPerSynchronisation(const proto::Job& job, double model_bytes);
 
 // Synchronisations in `total_steps` steps, without the one that a strategy of local

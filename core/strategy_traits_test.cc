@@ -39,6 +39,16 @@ TEST(StrategyTraits, BytesAreTheFormulas) {
   EXPECT_EQ(BytesPerSynchronisation(JobOf(proto::Strategy::local_sgd), 4000), 6000);
 }
 
+TEST(StrategyTraits, HalvesAreHalfTheBytesOfServersAlone) {
+  proto::Job job;
+  job.mutable_ps()->set_wire(proto::ParameterServer::bf16);
+  job.set_strategy(proto::Strategy::ps_async);
+  EXPECT_EQ(BytesPerSynchronisation(job, 100), 50);
+  job.set_strategy(proto::Strategy::allreduce_ring);
+  job.set_workers(2);
+  EXPECT_EQ(BytesPerSynchronisation(job, 100), 100);
+}
+
 TEST(StrategyTraits, BytesAreThoseOfTheAlgorithm) {
   proto::Job job = JobOf(proto::Strategy::allreduce_ring);
   const auto bytes = [&job](proto::AllReduce::Algorithm algorithm, int workers) {

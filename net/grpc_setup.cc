@@ -37,6 +37,28 @@ constexpr int kKeepaliveTimeMs = 30'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
 constexpr int kMinPingIntervalMs = 10'000;
 
+// For parts of 64 KiB and more at the rate of a link: fewer and larger reads, frames and writes.
+// The window stays the one that gRPC probes (bandwidth x delay).
+constexpr int kFrameBytesMax = 1 << 20;
+constexpr int kLookaheadBytes = 4 << 20;
+constexpr int kReadBytes = 256 << 10;
+constexpr int kReadBytesMax = 4 << 20;
+constexpr int kWriteBufferBytes = 1 << 20;
+
+// `set` takes the name and the value of a channel's argument.
+template <typename Set>
+void SetTransportArguments(const Set& set) {
+  set(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytesMax);
+  set(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kLookaheadBytes);
+  set(GRPC_ARG_HTTP2_BDP_PROBE, 1);
+  set(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadBytes);
+  set(GRPC_ARG_TCP_MIN_READ_CHUNK_SIZE, kReadBytes);
+  set(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytesMax);
+  set(GRPC_ARG_HTTP2_WRITE_BUFFER_SIZE, kWriteBufferBytes);
+  set(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
+  set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+}
+
 // Empty where the key is absent or comes more than once.
 absl::string_view MetadataValue(const grpc::ServerContextBase& context, const char* key) {
   const auto [first, last] = context.client_metadata().equal_range(key);
@@ -116,8 +138,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   // A misnomer: in truth it bounds one attempt.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMaxMs);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  SetTransportArguments([&](const char* name, int value) { arguments.SetInt(name, value); });
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
@@ -190,8 +211,8 @@ absl::StatusOr<RunningServer> StartServer(
   builder.SetMaxSendMessageSize(kNoLimit);
   // gRPC's default lets a stale server share the port in silence.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  SetTransportArguments(
+      [&](const char* name, int value) { builder.AddChannelArgument(name, value); });
   // Else our own channels' keep-alive counts as abuse.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kMinPingIntervalMs);

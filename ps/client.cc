@@ -5,12 +5,15 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/check.h"
 #include "core/shard_plan.h"
 #include "core/status.h"
+#include "ps/bucket_progress.h"
+#include "ps/completion_loop.h"
 #include "ps/frame_buffer.h"
 #include "ps/stream_to_server.h"
 #include "ps/wire.h"
@@ -39,9 +42,9 @@ class Client::Impl final : public FrameHandler {
   void Abort(const absl::Status& why);
   ClientCounters counters() const;
 
-  absl::Status OnFrame(int server, const FrameHeader& header, const Payload& payload) override;
-  void OnWritten(int server, const FrameHeader& header) override;
-  void OnEnd(int server, const absl::Status& status) override;
+  absl::Status OnFrame(int stream, const FrameHeader& header, const Payload& payload) override;
+  void OnWritten(int stream, const FrameHeader& header) override;
+  void OnEnd(int stream, const absl::Status& status) override;
 
  private:
   // What a part's next frame from the server must be.
@@ -50,27 +53,20 @@ class Client::Impl final : public FrameHandler {
     Awaited awaited = Awaited::kNothing;
     int64_t version = 0;
   };
-  struct BucketState {
-    bool pushed = false;
-    int unwritten_parts = 0;
-    int unanswered_parts = 0;
-    int64_t start_ns = 0;
-    int64_t written_ns = 0;
-    int64_t answered_ns = 0;
-  };
-
-  // Pushes to one server, in order.
-  struct Pushes {
-    std::deque<int> waiting;  // parts
+  // Frames of parts to one server, in order.
+  struct Outbox {
+    std::deque<int> waiting;  // parts; what is sent of each follows from what is awaited
     int64_t unanswered = 0;   // sent, at most options_.credits
   };
 
   absl::Status OnAck(int server, const FrameHeader& header);
   absl::Status OnReply(int server, const FrameHeader& header, const Payload& values);
-  void SendToAll(FrameKind kind, std::span<const std::byte> payload);
-  void SendPart(const Part& part, FrameHeader header, std::span<const float> values);
-  void PushLocked(int server);
-  void FinishBucketIfDoneLocked(int bucket);
+  void SendToEach(int channels, FrameKind kind, std::span<const std::byte> payload);
+  absl::Status ExchangeAll(Awaited awaited);
+  void QueueLocked(const Part& part, Awaited awaited);
+  void SendAllLocked();
+  void SendLocked(int server);
+  void AnsweredLocked(int server);
   void FailLocked(const absl::Status& why);
   std::string WhereLocked() const;
   std::string DebtorLocked() const;
@@ -86,7 +82,10 @@ class Client::Impl final : public FrameHandler {
   const std::vector<std::byte> encoded_plan_;
   Timeline& timeline_;
   SliceLender lender_;
-  std::vector<std::unique_ptr<StreamToServer>> streams_;  // by rank
+  CompletionLoop loop_;
+  const std::shared_ptr<PartPool> pool_;
+  std::vector<int> part_streams_;                         // by part: its index in streams_
+  std::vector<std::unique_ptr<StreamToServer>> streams_;  // by server, and by channel there
 
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
@@ -96,11 +95,10 @@ class Client::Impl final : public FrameHandler {
   bool leaving_ = false;
   std::vector<int> missing_acks_;  // by server, for frames without a part
   std::vector<PartState> parts_;
-  std::vector<Pushes> pushes_;  // by server
-  std::vector<BucketState> buckets_;
-  size_t next_bucket_ = 0;      // of the step; those before it are in pushes_ or sent
-  int awaited_parts_ = 0;       // acks and pulls
-  int unfinished_buckets_ = 0;  // of the step
+  std::vector<Outbox> outboxes_;  // by server
+  BucketProgress buckets_;
+  int next_bucket_ = 0;    // of the step; those before it are in outboxes_ or sent
+  int awaited_parts_ = 0;  // acks and pulls
   int64_t step_ = -1;
   int64_t held_ns_max_ = 0;  // of the step
   std::span<const float> source_;
@@ -108,27 +106,27 @@ class Client::Impl final : public FrameHandler {
   ClientCounters counters_;
 };
 
-namespace {
-
-int64_t LengthOf(const BucketPlan& buckets) {
-  int64_t length = 0;
-  for (const Bucket& bucket : buckets.buckets) length += bucket.length;
-  return length;
-}
-
-}  // namespace
-
 Client::Impl::Impl(const Options& options, const BucketPlan& buckets, ShardPlan plan,
                    Timeline& timeline)
     : options_(options),
       plan_(std::move(plan)),
-      length_(LengthOf(buckets)),
+      length_(std::accumulate(plan_.server_length.begin(), plan_.server_length.end(), int64_t{0})),
       encoded_plan_(EncodePlan(MakeWorkerPlan(buckets, options.total_steps))),
       timeline_(timeline),
+      loop_(std::make_unique<grpc::CompletionQueue>()),
+      pool_(PartPool::Make(options.part_bytes / static_cast<int64_t>(sizeof(float)))),
+      part_streams_(plan_.parts.size()),
       missing_acks_(options.servers.size()),
       parts_(plan_.parts.size()),
-      pushes_(options.servers.size()),
-      buckets_(plan_.bucket_parts.size()) {}
+      outboxes_(options.servers.size()),
+      buckets_(plan_.bucket_parts.size(), timeline) {
+  for (size_t server = 0; server < plan_.server_parts.size(); ++server) {
+    const std::vector<int>& ids = plan_.server_parts[server];
+    for (size_t n = 0; n < ids.size(); ++n) {
+      part_streams_[ids[n]] = static_cast<int>(server * options.channels + n % options.channels);
+    }
+  }
+}
 
 Client::Impl::~Impl() {
   Abort(absl::CancelledError("the client was destroyed"));
@@ -142,13 +140,15 @@ Client::Impl::~Impl() {
 }
 
 absl::Status Client::Impl::Connect() {
-  running_streams_ = static_cast<int>(options_.servers.size());
-  for (int server = 0; server < running_streams_; ++server) {
-    streams_.push_back(
-        std::make_unique<StreamToServer>(server, options_.servers[server], *this, lender_));
+  running_streams_ = static_cast<int>(options_.servers.size()) * options_.channels;
+  for (int stream = 0; stream < running_streams_; ++stream) {
+    streams_.push_back(std::make_unique<StreamToServer>(
+        stream, options_.servers[stream / options_.channels], *this, lender_, *pool_));
   }
-  for (const auto& stream : streams_) stream->Start(options_.identity);
-  SendToAll(FrameKind::kPlan, encoded_plan_);
+  for (size_t stream = 0; stream < streams_.size(); ++stream) {
+    streams_[stream]->Start(options_.identity, static_cast<int>(stream) % options_.channels, loop_);
+  }
+  SendToEach(options_.channels, FrameKind::kPlan, encoded_plan_);
   std::unique_lock lock(mutex_);
   const auto acknowledged = [this] {
     return !failure_.ok() ||
@@ -177,21 +177,16 @@ absl::Status Client::Impl::Connect() {
   return failure_;
 }
 
-// To every server, and expects an ack of each.
-void Client::Impl::SendToAll(FrameKind kind, std::span<const std::byte> payload) {
+// To every server, on so many of its streams, and expects an ack of each.
+void Client::Impl::SendToEach(int channels, FrameKind kind, std::span<const std::byte> payload) {
   {
     const std::lock_guard lock(mutex_);
-    for (int& acks : missing_acks_) ++acks;
+    for (int& acks : missing_acks_) acks += channels;
   }
-  for (const auto& stream : streams_) {
-    stream->Send({{.kind = kind, .payload_bytes = static_cast<int64_t>(payload.size())}, payload});
+  for (size_t stream = 0; stream < streams_.size(); ++stream) {
+    if (static_cast<int>(stream) % options_.channels >= channels) continue;
+    streams_[stream]->Send({.header = {.kind = kind}, .bytes = payload});
   }
-}
-
-void Client::Impl::SendPart(const Part& part, FrameHeader header, std::span<const float> values) {
-  header.part = static_cast<uint32_t>(part.id);
-  header.payload_bytes = static_cast<int64_t>(values.size_bytes());
-  streams_[part.server]->Send({header, std::as_bytes(values)});
 }
 
 std::span<const float> Client::Impl::ValuesOf(const Part& part,
@@ -219,24 +214,28 @@ absl::Status Client::Impl::Initialize(std::span<const float> parameters) {
   CheckSize(parameters.size());
   {
     const std::lock_guard lock(mutex_);
-    for (PartState& part : parts_) part.awaited = Awaited::kAck;
-    awaited_parts_ = static_cast<int>(parts_.size());
+    source_ = parameters;
   }
-  for (const Part& part : plan_.parts) {
-    SendPart(part, {.kind = FrameKind::kInitialize}, ValuesOf(part, parameters));
-  }
-  return WaitFor([this] { return awaited_parts_ == 0; });
+  return ExchangeAll(Awaited::kAck);
 }
 
 absl::Status Client::Impl::Pull(std::span<float> parameters) {
   CheckSize(parameters.size());
   {
     const std::lock_guard lock(mutex_);
-    for (PartState& part : parts_) part.awaited = Awaited::kPull;
-    awaited_parts_ = static_cast<int>(parts_.size());
     destination_ = parameters;
   }
-  for (const Part& part : plan_.parts) SendPart(part, {.kind = FrameKind::kPull}, {});
+  return ExchangeAll(Awaited::kPull);
+}
+
+// A frame for each part, until all have been answered.
+absl::Status Client::Impl::ExchangeAll(Awaited awaited) {
+  {
+    const std::lock_guard lock(mutex_);
+    awaited_parts_ = static_cast<int>(parts_.size());
+    for (const Part& part : plan_.parts) QueueLocked(part, awaited);
+    SendAllLocked();
+  }
   return WaitFor([this] { return awaited_parts_ == 0; });
 }
 
@@ -249,52 +248,69 @@ void Client::Impl::BeginStep(int64_t step, std::span<const float> source,
   source_ = source;
   destination_ = destination;
   held_ns_max_ = 0;
-  unfinished_buckets_ = static_cast<int>(buckets_.size());
-  for (BucketState& bucket : buckets_) bucket = {};
+  buckets_.BeginStep();
   next_bucket_ = 0;
 }
 
 void Client::Impl::PushBucket(int bucket) {
-  const std::vector<int>& ids = plan_.bucket_parts[bucket];
   const std::lock_guard lock(mutex_);
-  BucketState& state = buckets_[bucket];
-  CROSSOVER_CHECK(!state.pushed, "a bucket is pushed once a step");
-  state.pushed = true;
-  state.start_ns = timeline_.clock().NowNs();
-  state.unwritten_parts = state.unanswered_parts = static_cast<int>(ids.size());
-  if (ids.empty()) --unfinished_buckets_;
-  // Backward passes may end around each other, but all workers push in one order: see PushLocked.
-  for (; next_bucket_ < buckets_.size() && buckets_[next_bucket_].pushed; ++next_bucket_) {
+  buckets_.Push(bucket, static_cast<int>(plan_.bucket_parts[bucket].size()));
+  // Backward passes may end around each other, but all workers push in one order: see SendLocked.
+  const int buckets = static_cast<int>(plan_.bucket_parts.size());
+  for (; next_bucket_ < buckets && buckets_.pushed(next_bucket_); ++next_bucket_) {
     for (const int id : plan_.bucket_parts[next_bucket_]) {
-      parts_[id].awaited = Awaited::kPush;
-      pushes_[plan_.parts[id].server].waiting.push_back(id);
+      QueueLocked(plan_.parts[id], Awaited::kPush);
     }
   }
-  for (int server = 0; server < static_cast<int>(pushes_.size()); ++server) PushLocked(server);
+  SendAllLocked();
+}
+
+void Client::Impl::QueueLocked(const Part& part, Awaited awaited) {
+  parts_[part.id].awaited = awaited;
+  outboxes_[part.server].waiting.push_back(part.id);
+}
+
+// Workers begin with different servers, or all would fill one server's link at a time.
+void Client::Impl::SendAllLocked() {
+  const int servers = static_cast<int>(outboxes_.size());
+  for (int i = 0; i < servers; ++i) SendLocked((i + options_.identity.rank) % servers);
 }
 
 // What the credits allow. All workers push a server's parts in one order, so the oldest part that
 // lacks an answer is one that others still push, or a bound holds back: nobody waits in a circle.
-void Client::Impl::PushLocked(int server) {
-  Pushes& pushes = pushes_[server];
-  while (!pushes.waiting.empty() && pushes.unanswered < options_.credits) {
-    const int id = pushes.waiting.front();
-    pushes.waiting.pop_front();
-    ++pushes.unanswered;
-    const Part& part = plan_.parts[id];
-    SendPart(part, {.kind = FrameKind::kPush, .step = step_, .version = parts_[id].version},
-             ValuesOf(part, source_));
+void Client::Impl::SendLocked(int server) {
+  Outbox& outbox = outboxes_[server];
+  while (!outbox.waiting.empty() && outbox.unanswered < options_.credits) {
+    const int id = outbox.waiting.front();
+    outbox.waiting.pop_front();
+    ++outbox.unanswered;
+    const PartState& state = parts_[id];
+    FrameHeader header = {.kind = FrameKind::kPull, .part = static_cast<uint32_t>(id)};
+    std::span<const float> values;
+    if (state.awaited != Awaited::kPull) values = ValuesOf(plan_.parts[id], source_);
+    if (state.awaited == Awaited::kAck) header.kind = FrameKind::kInitialize;
+    if (state.awaited == Awaited::kPush) {
+      header.kind = FrameKind::kPush;
+      header.step = step_;
+      header.version = state.version;
+      header.type = options_.wire;
+    }
+    header.payload_bytes = static_cast<int64_t>(BytesOf(header.type) * values.size());
+    streams_[part_streams_[id]]->Send({.header = header, .values = values});
   }
+}
+
+void Client::Impl::AnsweredLocked(int server) {
+  --outboxes_[server].unanswered;
+  SendLocked(server);
 }
 
 absl::Status Client::Impl::Wait() {
   {
     const std::lock_guard lock(mutex_);
-    for (const BucketState& bucket : buckets_) {
-      CROSSOVER_CHECK(bucket.pushed, "every bucket is pushed before the wait");
-    }
+    CROSSOVER_CHECK(buckets_.unpushed() == 0, "every bucket is pushed before the wait");
   }
-  RETURN_IF_ERROR(WaitFor([this] { return unfinished_buckets_ == 0; }));
+  RETURN_IF_ERROR(WaitFor([this] { return buckets_.unfinished() == 0; }));
   if (held_ns_max_ > 0) timeline_.AddHeld(held_ns_max_);
   return absl::OkStatus();
 }
@@ -305,7 +321,7 @@ absl::Status Client::Impl::Leave() {
     RETURN_IF_ERROR(failure_);
     leaving_ = true;
   }
-  SendToAll(FrameKind::kLeave, {});
+  SendToEach(1, FrameKind::kLeave, {});
   RETURN_IF_ERROR(WaitFor([this] {
     return std::all_of(missing_acks_.begin(), missing_acks_.end(), [](int n) { return n == 0; });
   }));
@@ -326,7 +342,8 @@ ClientCounters Client::Impl::counters() const {
   return counters_;
 }
 
-absl::Status Client::Impl::OnFrame(int server, const FrameHeader& header, const Payload& payload) {
+absl::Status Client::Impl::OnFrame(int stream, const FrameHeader& header, const Payload& payload) {
+  const int server = stream / options_.channels;
   if (header.kind == FrameKind::kAck) return OnAck(server, header);
   if (header.kind == FrameKind::kReply) return OnReply(server, header, payload);
   return absl::InvalidArgumentError(
@@ -334,7 +351,8 @@ absl::Status Client::Impl::OnFrame(int server, const FrameHeader& header, const 
 }
 
 absl::Status Client::Impl::OnAck(int server, const FrameHeader& header) {
-  if (header.part != FrameHeader::kNoPart) RETURN_IF_ERROR(CheckPart(header, plan_, server));
+  if (header.part != FrameHeader::kNoPart)
+    RETURN_IF_ERROR(CheckPart(header, plan_, server, options_.wire));
   const std::lock_guard lock(mutex_);
   if (header.part == FrameHeader::kNoPart) {
     if (missing_acks_[server] == 0) {
@@ -349,13 +367,14 @@ absl::Status Client::Impl::OnAck(int server, const FrameHeader& header) {
     }
     awaited = Awaited::kNothing;
     --awaited_parts_;
+    AnsweredLocked(server);
   }
   changed_.notify_all();
   return absl::OkStatus();
 }
 
 absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const Payload& values) {
-  RETURN_IF_ERROR(CheckPart(header, plan_, server));
+  RETURN_IF_ERROR(CheckPart(header, plan_, server, options_.wire));
   const Part& part = plan_.parts[header.part];
   Awaited awaited;
   std::span<float> destination;
@@ -377,44 +396,28 @@ absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const 
   // Without the lock: the buffer is lent until this part has been counted below.
   values.CopyTo(destination.subspan(part.offset, part.length));
   const std::lock_guard lock(mutex_);
+  AnsweredLocked(server);
   if (awaited == Awaited::kPull) {
-    --awaited_parts_;
-    changed_.notify_all();
+    if (--awaited_parts_ == 0) changed_.notify_all();
     return absl::OkStatus();
   }
   counters_.received_bytes += header.payload_bytes;
-  --pushes_[server].unanswered;
-  PushLocked(server);
   held_ns_max_ = std::max(held_ns_max_, header.held_ns);
-  BucketState& bucket = buckets_[part.bucket];
-  if (--bucket.unanswered_parts == 0) bucket.answered_ns = timeline_.clock().NowNs();
-  FinishBucketIfDoneLocked(part.bucket);
+  buckets_.Answered(part.bucket);
+  if (buckets_.unfinished() == 0) changed_.notify_all();
   return absl::OkStatus();
 }
 
 void Client::Impl::OnWritten(int, const FrameHeader& header) {
   if (header.kind != FrameKind::kPush) return;
   const std::lock_guard lock(mutex_);
-  const int id = plan_.parts[header.part].bucket;
-  BucketState& bucket = buckets_[id];
   counters_.sent_bytes += header.payload_bytes;
-  if (--bucket.unwritten_parts == 0) bucket.written_ns = timeline_.clock().NowNs();
-  FinishBucketIfDoneLocked(id);
+  buckets_.Written(plan_.parts[header.part].bucket);
+  if (buckets_.unfinished() == 0) changed_.notify_all();
 }
 
-// A reply can come before the news that its push has been written: a bucket is
-// done, and its source free, after both.
-void Client::Impl::FinishBucketIfDoneLocked(int bucket) {
-  const BucketState& state = buckets_[bucket];
-  if (state.unwritten_parts > 0 || state.unanswered_parts > 0) return;
-  timeline_.Record(SpanKind::kPush, bucket, state.start_ns, state.written_ns);
-  timeline_.Record(SpanKind::kPull, bucket, state.written_ns,
-                   std::max(state.written_ns, state.answered_ns));
-  --unfinished_buckets_;
-  changed_.notify_all();
-}
-
-void Client::Impl::OnEnd(int server, const absl::Status& status) {
+void Client::Impl::OnEnd(int stream, const absl::Status& status) {
+  const int server = stream / options_.channels;
   const std::lock_guard lock(mutex_);
   --running_streams_;
   changed_.notify_all();

@@ -1,5 +1,6 @@
-// A worker's side of the parameter servers: one long-lived stream to each, pushes
-// and pulls in parts, replies written straight into the parameter buffer.
+// A worker's side of the parameter servers: long-lived streams to each, pushes
+// and pulls in parts, replies written straight into the parameter buffer. One thread of its own
+// receives and sends what credits allow.
 //
 // A reply may rightly be long in coming (a slow worker, a staleness bound), so waits
 // end with the reply, with the stream (a server that dies, or that refuses what was
@@ -18,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/bucket_plan.h"
+#include "core/data_type.h"
 #include "core/timeline.h"
 #include "net/identity.h"
 
@@ -40,10 +42,12 @@ struct ClientCounters {
 class Client {
  public:
   struct Options {
-    net::Identity identity;            // this worker's
-    std::vector<std::string> servers;  // addresses by rank
-    int64_t part_bytes = 0;            // the job's ps.part_bytes
-    int64_t credits = 8;               // the job's ps.credits
+    net::Identity identity;              // this worker's
+    std::vector<std::string> servers;    // addresses by rank
+    int64_t part_bytes = 0;              // the job's ps.part_bytes
+    int64_t credits = 8;                 // the job's ps.credits
+    int channels = 1;                    // the job's ps.channels
+    DataType wire = DataType::kFloat32;  // WireTypeOf the job (ps/wire.h)
     // The learning-rate schedule's, equal on all workers: the servers apply it.
     int64_t total_steps = 0;
     double connect_s = 60;

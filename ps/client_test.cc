@@ -13,9 +13,9 @@
 #include "core/clock.h"
 #include "core/status.h"
 #include "core/timeline.h"
-#include "net/grpc_setup.h"
 #include "net/tcp_relay.h"
 #include "ps/frame_buffer.h"
+#include "ps/stream_service.h"
 #include "ps/stream_to_worker.h"
 #include "ps/wire.h"
 
@@ -26,53 +26,39 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // Answers the plan with an ack and everything else as it is told.
-class FakeServer final : public grpc::CallbackGenericService, public StreamHandler {
+class FakeServer final : public StreamHandler {
  public:
   using Answer = std::function<absl::Status(StreamToWorker& stream, const FrameHeader& header)>;
   explicit FakeServer(Answer answer) : answer_(std::move(answer)) {
-    auto running = net::StartServer("127.0.0.1:0", [this](grpc::ServerBuilder& builder) {
-      builder.RegisterCallbackGenericService(this);
-    });
-    EXPECT_TRUE(running.ok()) << running.status();
-    running_ = *std::move(running);
-  }
-  ~FakeServer() override {
-    running_.server->Shutdown(gpr_inf_past(GPR_CLOCK_MONOTONIC));
-    std::unique_lock lock(mutex_);
-    ended_.wait(lock, [this] { return stream_ == nullptr; });
+    auto service = StreamService::Start("127.0.0.1:0", 1000, *this);
+    EXPECT_TRUE(service.ok()) << service.status();
+    service_ = *std::move(service);
   }
 
-  const std::string& address() const { return running_.address; }
+  const std::string& address() const { return service_->address(); }
 
-  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override {
-    const std::lock_guard lock(mutex_);
-    stream_ = StreamToWorker::Start(0, *this);
-    return stream_.get();
+  absl::StatusOr<int> OnCall(const grpc::GenericServerContext&,
+                             const std::shared_ptr<StreamToWorker>& stream) override {
+    stream_ = stream;
+    return 0;
   }
-  absl::Status OnMessage(int, const grpc::ByteBuffer& message) override {
-    const auto header = DecodeHeader(ReceivedMessage(message).bytes());
-    if (!header.ok()) return header.status();
-    std::shared_ptr<StreamToWorker> stream;
-    {
-      const std::lock_guard lock(mutex_);
-      stream = stream_;
-    }
-    if (header->kind != FrameKind::kPlan) return answer_(*stream, *header);
-    return stream->Send(MakeMessage({.kind = FrameKind::kAck}), 1);
+  void OnMessage(int, const grpc::ByteBuffer& message) override {
+    stream_->Handled(Answered(message));
   }
   void OnClosed(int) override {}
-  void OnDone(int) override {
-    const std::lock_guard lock(mutex_);
-    stream_.reset();
-    ended_.notify_all();
-  }
+  void OnDone(int) override { stream_.reset(); }
 
  private:
+  absl::Status Answered(const grpc::ByteBuffer& message) {
+    const auto header = DecodeHeader(ReceivedMessage(message).bytes());
+    if (!header.ok()) return header.status();
+    if (header->kind != FrameKind::kPlan) return answer_(*stream_, *header);
+    return stream_->Send(MakeMessage({.kind = FrameKind::kAck}), 1);
+  }
+
   const Answer answer_;
-  net::RunningServer running_;
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  std::shared_ptr<StreamToWorker> stream_;
+  std::shared_ptr<StreamToWorker> stream_;  // the loop's thread's
+  std::unique_ptr<StreamService> service_;
 };
 
 BucketPlan OneBucket(int64_t length) {

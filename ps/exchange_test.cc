@@ -14,6 +14,7 @@
 #include "ps/client.h"
 #include "ps/exchange_testing.h"
 #include "ps/server.h"
+#include "ps/wire.h"
 
 namespace crossover::ps {
 namespace {
@@ -65,8 +66,9 @@ std::vector<std::vector<float>> TrainAll(TestCluster& cluster, int64_t steps) {
       ASSERT_TRUE(client.ok()) << client.status();
       const absl::Status status = Train(**client, worker, steps, parameters[worker]);
       ASSERT_TRUE(status.ok()) << status;
-      EXPECT_EQ((*client)->counters().sent_bytes, steps * kLength * 4);
-      EXPECT_EQ((*client)->counters().received_bytes, steps * kLength * 4);
+      const auto value_bytes = static_cast<int64_t>(BytesOf(WireTypeOf(cluster.job())));
+      EXPECT_EQ((*client)->counters().sent_bytes, steps * kLength * value_bytes);
+      EXPECT_EQ((*client)->counters().received_bytes, steps * kLength * value_bytes);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -113,6 +115,76 @@ TEST(Exchange, SyncEqualsASerialComputationToTheBit) {
     EXPECT_GT(report.apply_ns(), 0);
     EXPECT_EQ(report.held_replies_size(), 3);
     EXPECT_THAT(cluster.lost(), testing::IsEmpty());
+  }
+}
+
+TEST(Exchange, NeitherChannelsNorThreadsChangeABit) {
+  for (const int channels : {1, 3}) {
+    for (const int threads : {0, 1, 3}) {
+      proto::Job job = TestJob(proto::Strategy::ps_sync, 3, 2);
+      job.set_deterministic(true);
+      job.mutable_ps()->set_credits(2);
+      job.mutable_ps()->set_channels(channels);
+      job.mutable_ps()->set_apply_threads(threads);
+      TestCluster cluster(job, {40, 0, 60});
+      const std::vector<float> expected = SerialSync(job, 10);
+      for (const auto& result : TrainAll(cluster, 10)) {
+        EXPECT_EQ(result, expected) << channels << " channels, " << threads << " threads";
+      }
+      EXPECT_THAT(cluster.lost(), testing::IsEmpty());
+    }
+  }
+}
+
+// Halves travel both ways, of which reports tell; servers sum and keep in fp32.
+TEST(Exchange, HalvesAreCloseAndHalfAsManyBytes) {
+  for (const auto wire : {proto::ParameterServer::fp16, proto::ParameterServer::bf16}) {
+    proto::Job job = TestJob(proto::Strategy::ps_sync, 3, 2);
+    job.mutable_ps()->set_wire(wire);
+    TestCluster cluster(job, {40, 0, 60});
+    const auto parameters = TrainAll(cluster, 10);
+    const std::vector<float> expected = SerialSync(job, 10);
+    const double difference = RelativeDifference(parameters[0], expected);
+    EXPECT_GT(difference, 0);  // else nothing was rounded
+    EXPECT_LT(difference, wire == proto::ParameterServer::fp16 ? 1e-3 : 1e-2);
+    for (const auto& result : parameters) EXPECT_EQ(result, parameters[0]);
+    const proto::ServerReport report = cluster.server(0).report();
+    EXPECT_EQ(report.payload_received_bytes(), report.parameter_bytes() / 2 * 3 * 10);
+    EXPECT_EQ(report.payload_sent_bytes(), report.parameter_bytes() / 2 * 3 * 10);
+  }
+}
+
+TEST(Exchange, AServerSaysWhatItHoldsAndHowEvenly) {
+  proto::Job job = TestJob(proto::Strategy::ps_async, 1, 2);
+  job.mutable_ps()->set_apply_threads(3);
+  TestCluster cluster(job, {41, 0, 59});
+  TrainAll(cluster, 1);
+  EXPECT_THAT(cluster.holdings(),
+              testing::UnorderedElementsAre("holds 204 bytes of parameters in 14 parts; the "
+                                            "largest server has 1.020 of the mean, its "
+                                            "largest of 3 apply threads 1.059",
+                                            "holds 196 bytes of parameters in 13 parts; the "
+                                            "largest server has 1.020 of the mean, its "
+                                            "largest of 3 apply threads 1.041"));
+}
+
+// However large the model, and however long the run: served_shards.h says what is held.
+TEST(Exchange, WhatServersHoldIsBoundedByCredits) {
+  constexpr int kWorkers = 4;
+  constexpr int kCredits = 3;
+  for (const auto strategy : {proto::Strategy::ps_sync, proto::Strategy::ps_async}) {
+    for (const bool deterministic : {false, true}) {
+      if (deterministic && strategy == proto::Strategy::ps_async) continue;
+      proto::Job job = TestJob(strategy, kWorkers, 2);
+      job.set_deterministic(deterministic);
+      job.mutable_ps()->set_credits(kCredits);
+      job.mutable_ps()->set_part_bytes(16);
+      TestCluster cluster(job, {40, 0, 60});
+      TrainAll(cluster, 20);
+      const proto::ServerReport report = cluster.server(0).report();
+      EXPECT_GT(report.transient_bytes_max(), 0);
+      EXPECT_LE(report.transient_bytes_max(), 4 * kWorkers * kCredits * 16);
+    }
   }
 }
 

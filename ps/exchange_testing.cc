@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ps/wire.h"
+
 namespace crossover::ps {
 namespace {
 
@@ -47,6 +49,10 @@ TestCluster::TestCluster(const proto::Job& job, const std::vector<int64_t>& buck
       const std::lock_guard lock(mutex_);
       lost_.emplace_back(why.message());
     };
+    options.on_plan = [this](const std::string& holds) {
+      const std::lock_guard lock(mutex_);
+      holdings_.push_back(holds);
+    };
     auto server = Server::Start(options, server_clock);
     EXPECT_TRUE(server.ok()) << server.status();
     servers_.push_back(*std::move(server));
@@ -67,6 +73,8 @@ Client::Options TestCluster::ClientOptions(int worker) const {
   for (const auto& server : servers_) options.servers.push_back(server->address());
   options.part_bytes = job_.ps().part_bytes();
   options.credits = job_.ps().credits();
+  options.channels = job_.ps().channels();
+  options.wire = WireTypeOf(job_);
   options.total_steps = kTotalSteps;
   return options;
 }
@@ -74,6 +82,11 @@ Client::Options TestCluster::ClientOptions(int worker) const {
 std::vector<std::string> TestCluster::lost() const {
   const std::lock_guard lock(mutex_);
   return lost_;
+}
+
+std::vector<std::string> TestCluster::holdings() const {
+  const std::lock_guard lock(mutex_);
+  return holdings_;
 }
 
 void TestCluster::WaitUntil(const std::function<bool()>& condition) {

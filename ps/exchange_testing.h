@@ -38,6 +38,8 @@ class TestCluster {
   Client::Options ClientOptions(int worker) const;
   // What the servers reported of lost workers so far.
   std::vector<std::string> lost() const;
+  // What the servers said that they hold.
+  std::vector<std::string> holdings() const;
   // Asks again and again, a millisecond apart, for at most half a minute (then it
   // is a failure of the test).
   void WaitUntil(const std::function<bool()>& condition);
@@ -48,6 +50,7 @@ class TestCluster {
   SystemClock clock_;
   mutable std::mutex mutex_;
   std::vector<std::string> lost_;
+  std::vector<std::string> holdings_;
   std::vector<std::unique_ptr<Server>> servers_;
 };
 

@@ -1,8 +1,12 @@
 #include "ps/frame_buffer.h"
 
 #include <chrono>
+#include <cstring>
+#include <memory>
+#include <utility>
 
 #include "core/check.h"
+#include "core/half.h"
 #include "net/thread_handover.h"
 
 namespace crossover::ps {
@@ -26,6 +30,25 @@ grpc::ByteBuffer MakeMessage(FrameHeader header, const grpc::Slice& payload) {
   const auto bytes = EncodeHeader(header);
   const grpc::Slice slices[] = {grpc::Slice(bytes.data(), bytes.size()), payload};
   return grpc::ByteBuffer(slices, 2);
+}
+
+grpc::Slice CopyAs(DataType type, std::span<const float> values, PartPool& pool) {
+  const auto length = static_cast<int64_t>(values.size());
+  auto buffer = std::make_unique<PartPool::Buffer>(pool.Take(length));
+  auto* const bytes = reinterpret_cast<std::byte*>(buffer->values().data());
+  if (type == DataType::kFloat16) {
+    FloatsToFloat16s(values.data(), bytes, length);
+  } else if (type == DataType::kBfloat16) {
+    FloatsToBfloat16s(values.data(), bytes, length);
+  } else {
+    std::memcpy(bytes, values.data(), values.size_bytes());
+  }
+  net::HandOver(buffer.get());
+  const auto give_back = [](void* owner) {
+    net::TakeOver(owner);
+    delete static_cast<PartPool::Buffer*>(owner);
+  };
+  return grpc::Slice(bytes, BytesOf(type) * values.size(), give_back, buffer.release());
 }
 
 SliceLender::~SliceLender() {

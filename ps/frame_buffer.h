@@ -12,6 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "core/data_type.h"
+#include "ps/part_pool.h"
 #include "ps/payload.h"
 #include "ps/wire.h"
 
@@ -37,6 +39,10 @@ grpc::ByteBuffer MakeMessage(const FrameHeader& header);
 // A message whose payload is shared (by reference count) with the slice. Sets the
 // header's payload_bytes.
 grpc::ByteBuffer MakeMessage(FrameHeader header, const grpc::Slice& payload);
+
+// The values as `type` (fp32, fp16, bf16) in a buffer of the pool's, to which it returns with the
+// last copy of the slice.
+grpc::Slice CopyAs(DataType type, std::span<const float> values, PartPool& pool);
 
 // Lends bytes to gRPC without copying and knows when all have come back: a call that
 // has ended proves nothing, its transport may still be writing from them. Thread-safe.

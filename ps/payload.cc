@@ -6,19 +6,20 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "core/half.h"
 #include "core/reduce.h"
 
 namespace crossover::ps {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "values travel as the host's own little-endian fp32");
+              "values travel as the host's own, little-endian");
 
-constexpr size_t kValueBytes = sizeof(float);
+constexpr size_t kWidened = 1024;  // values at a time
 
 // Calls f(first value's index, bytes of whole values) over all pieces; a value cut
 // by a border is put together in a buffer of its own.
-template <typename Function>
+template <size_t kValueBytes, typename Function>
 void ForEachStretch(std::span<const std::span<const std::byte>> pieces, Function f) {
   size_t index = 0;
   std::array<std::byte, kValueBytes> cut;
@@ -42,9 +43,17 @@ void ForEachStretch(std::span<const std::span<const std::byte>> pieces, Function
   }
 }
 
+void Widen(DataType type, const std::byte* from, float* into, size_t count) {
+  if (type == DataType::kFloat16) {
+    Float16sToFloats(from, into, static_cast<int64_t>(count));
+  } else {
+    Bfloat16sToFloats(from, into, static_cast<int64_t>(count));
+  }
+}
+
 }  // namespace
 
-Payload::Payload(std::span<const std::byte> bytes) { Append(bytes); }
+Payload::Payload(std::span<const std::byte> bytes, DataType type) : type_(type) { Append(bytes); }
 
 void Payload::Append(std::span<const std::byte> piece) {
   if (piece.empty()) return;
@@ -53,16 +62,35 @@ void Payload::Append(std::span<const std::byte> piece) {
 }
 
 void Payload::CopyTo(std::span<float> into) const {
-  CROSSOVER_CHECK(size_bytes_ == into.size_bytes(), "the caller compares the sizes");
-  ForEachStretch(pieces_, [&](size_t index, std::span<const std::byte> bytes) {
-    std::memcpy(into.data() + index, bytes.data(), bytes.size());
-  });
+  CROSSOVER_CHECK(size_bytes_ == BytesOf(type_) * into.size(), "the caller compares the sizes");
+  if (type_ == DataType::kFloat32) {
+    ForEachStretch<4>(pieces_, [&](size_t index, std::span<const std::byte> bytes) {
+      std::memcpy(into.data() + index, bytes.data(), bytes.size());
+    });
+  } else {
+    ForEachStretch<2>(pieces_, [&](size_t index, std::span<const std::byte> bytes) {
+      Widen(type_, bytes.data(), into.data() + index, bytes.size() / 2);
+    });
+  }
 }
 
 void Payload::AddTo(std::span<float> into) const {
-  CROSSOVER_CHECK(size_bytes_ == into.size_bytes(), "the caller compares the sizes");
-  ForEachStretch(pieces_, [&](size_t index, std::span<const std::byte> bytes) {
-    AddBytesInto(into.subspan(index, bytes.size() / kValueBytes), bytes);
+  CROSSOVER_CHECK(size_bytes_ == BytesOf(type_) * into.size(), "the caller compares the sizes");
+  if (type_ == DataType::kFloat32) {
+    ForEachStretch<4>(pieces_, [&](size_t index, std::span<const std::byte> bytes) {
+      AddBytesInto(into.subspan(index, bytes.size() / 4), bytes);
+    });
+    return;
+  }
+  std::array<float, kWidened> widened;
+  ForEachStretch<2>(pieces_, [&](size_t index, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const size_t count = std::min(bytes.size() / 2, kWidened);
+      Widen(type_, bytes.data(), widened.data(), count);
+      AddInto(into.subspan(index, count), std::span(widened).first(count));
+      index += count;
+      bytes = bytes.subspan(2 * count);
+    }
   });
 }
 
@@ -76,9 +104,9 @@ void Payload::CopyHead(std::span<std::byte> into) const {
   }
 }
 
-Payload Payload::Tail(size_t bytes) const {
+Payload Payload::Tail(size_t bytes, DataType type) const {
   CROSSOVER_CHECK(bytes <= size_bytes_, "the caller compares the sizes");
-  Payload tail;
+  Payload tail({}, type);
   for (std::span<const std::byte> piece : pieces_) {
     const size_t skipped_bytes = std::min(bytes, piece.size());
     bytes -= skipped_bytes;

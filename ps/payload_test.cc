@@ -5,6 +5,8 @@
 #include <array>
 #include <vector>
 
+#include "core/half.h"
+
 namespace crossover::ps {
 namespace {
 
@@ -34,6 +36,40 @@ TEST(Payload, IsTheSameHoweverItIsCut) {
       EXPECT_EQ(into, (std::vector<float>{3, -4, 6e-20f, 8, 10})) << a << " " << b;
     }
   }
+}
+
+TEST(Payload, HalvesAreSummedAsFloatsHoweverTheyAreCut) {
+  constexpr size_t kCount = 1500;  // more than are widened at a time
+  std::vector<float> values(kCount);
+  for (size_t i = 0; i < kCount; ++i) values[i] = static_cast<float>(i % 64) * 0.25f - 7;
+  for (const DataType type : {DataType::kFloat16, DataType::kBfloat16}) {
+    std::vector<std::byte> bytes(2 * kCount);
+    if (type == DataType::kFloat16) {
+      FloatsToFloat16s(values.data(), bytes.data(), kCount);
+    } else {
+      FloatsToBfloat16s(values.data(), bytes.data(), kCount);
+    }
+    for (const size_t border : {size_t{0}, size_t{1}, size_t{1000}, size_t{2047}, 2 * kCount}) {
+      const std::span<const std::byte> all(bytes);
+      Payload payload(all.first(border), type);
+      payload.Append(all.subspan(border));
+      std::vector<float> into(kCount, -1);
+      payload.CopyTo(into);
+      EXPECT_EQ(into, values) << border;
+      payload.AddTo(into);
+      for (size_t i = 0; i < kCount; ++i) ASSERT_EQ(into[i], 2 * values[i]) << border << " " << i;
+    }
+  }
+}
+
+// 2049 of 1: as halves their sum would stay at 2048.
+TEST(Payload, HalvesSumsAreNotRoundedToHalves) {
+  const float one = 1;
+  std::array<std::byte, 2> bytes;
+  FloatsToFloat16s(&one, bytes.data(), 1);
+  std::vector<float> sum(1);
+  for (int i = 0; i < 2049; ++i) Payload(bytes, DataType::kFloat16).AddTo(sum);
+  EXPECT_EQ(sum[0], 2049);
 }
 
 TEST(Payload, TakesPiecesSmallerThanAValue) {

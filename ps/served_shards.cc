@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/histogram.h"
 #include "core/kept_steps.h"
 #include "core/status.h"
+#include "ps/apply_lanes.h"
 #include "ps/frame_buffer.h"
 
 namespace crossover::ps {
@@ -20,10 +22,11 @@ struct ServedShards::ServedPart {
     int64_t held_ns = 0;
   };
 
-  ServedPart(const proto::Job& job, const Policy& policy, int64_t length, int64_t total_steps)
-      : shard(job, policy, length, total_steps), workers(policy.workers) {}
+  ServedPart(const proto::Job& job, const Policy& policy, int64_t length, int64_t total_steps,
+             std::shared_ptr<PartPool> pool)
+      : shard(job, policy, length, total_steps, std::move(pool)), workers(policy.workers) {}
 
-  mutable std::mutex mutex;  // guards everything below
+  mutable std::mutex mutex;  // of all below
   ShardPart shard;
   std::vector<PerWorker> workers;
   int64_t apply_ns = 0;
@@ -34,10 +37,22 @@ struct ServedShards::ServedPart {
 
 namespace {
 
-// The parameters in a buffer of their own: the next update overwrites the part
-// while this reply may still be on its way.
-grpc::Slice CopyOf(const ShardPart& shard) {
-  return grpc::Slice(shard.parameters().data(), shard.parameters().size_bytes());
+int64_t LongestPart(const ShardPlan& plan, int server) {
+  int64_t length_max = 0;
+  for (const int id : plan.server_parts[server]) {
+    length_max = std::max(length_max, plan.parts[id].length);
+  }
+  return length_max;
+}
+
+std::vector<int> LanesByPart(const ShardPlan& plan, int server, int lanes) {
+  const std::vector<int>& ids = plan.server_parts[server];
+  std::vector<int64_t> lengths;
+  for (const int id : ids) lengths.push_back(plan.parts[id].length);
+  const std::vector<int> assigned = AssignToLanes(lengths, lanes);
+  std::vector<int> by_part(plan.parts.size(), -1);
+  for (size_t i = 0; i < ids.size(); ++i) by_part[ids[i]] = assigned[i];
+  return by_part;
 }
 
 FrameHeader ReplyHeader(uint32_t part, int64_t step, int64_t version, int64_t held_ns) {
@@ -51,17 +66,25 @@ FrameHeader ReplyHeader(uint32_t part, int64_t step, int64_t version, int64_t he
 }  // namespace
 
 ServedShards::ServedShards(const proto::Job& job, const WorkerPlan& worker_plan, ShardPlan plan,
-                           int server, const Clock& clock)
+                           int server, int lanes, const Clock& clock)
     : policy_(PolicyFor(job)),
       worker_plan_(worker_plan),
       plan_(std::move(plan)),
       server_(server),
+      wire_(WireTypeOf(job)),
+      channels_(job.ps().channels()),
       clock_(clock),
+      pool_(PartPool::Make(LongestPart(plan_, server))),
+      lane_count_(lanes),
+      lanes_(LanesByPart(plan_, server, lanes)),
       recorder_(KeptSteps(job, worker_plan.total_steps)),
+      channel_of_part_(plan_.parts.size()),
       parts_(plan_.parts.size()) {
-  for (const int id : plan_.server_parts[server]) {
-    parts_[id] =
-        std::make_unique<ServedPart>(job, policy_, plan_.parts[id].length, worker_plan.total_steps);
+  for (size_t n = 0; n < plan_.server_parts[server].size(); ++n) {
+    const int id = plan_.server_parts[server][n];
+    channel_of_part_[id] = static_cast<int>(n % channels_);
+    parts_[id] = std::make_unique<ServedPart>(job, policy_, plan_.parts[id].length,
+                                              worker_plan.total_steps, pool_);
   }
 }
 
@@ -77,11 +100,12 @@ absl::StatusOr<std::vector<Reply>> ServedShards::Initialize(int worker, const Fr
   const std::lock_guard lock(part.mutex);
   RETURN_IF_ERROR(part.shard.Initialize(values));
   std::vector<Reply> replies;
-  replies.push_back({worker, MakeMessage({.kind = FrameKind::kAck, .part = header.part})});
-  const grpc::Slice copy = CopyOf(part.shard);
+  replies.push_back(
+      {worker, header.part, MakeMessage({.kind = FrameKind::kAck, .part = header.part})});
+  const grpc::Slice copy = CopyAs(DataType::kFloat32, part.shard.parameters(), *pool_);
   for (int other = 0; other < policy_.workers; ++other) {
     if (!std::exchange(part.workers[other].pull_waits, false)) continue;
-    replies.push_back({other, MakeMessage(ReplyHeader(header.part, -1, 0, 0), copy)});
+    replies.push_back({other, header.part, MakeMessage(ReplyHeader(header.part, -1, 0, 0), copy)});
   }
   return replies;
 }
@@ -96,8 +120,10 @@ absl::StatusOr<std::vector<Reply>> ServedShards::Pull(int worker, const FrameHea
   }
   std::vector<Reply> replies;
   if (part.shard.initialized()) {
-    replies.push_back({worker, MakeMessage(ReplyHeader(header.part, -1, part.shard.version(), 0),
-                                           CopyOf(part.shard))});
+    const FrameHeader reply = ReplyHeader(header.part, -1, part.shard.version(), 0);
+    replies.push_back(
+        {worker, header.part,
+         MakeMessage(reply, CopyAs(DataType::kFloat32, part.shard.parameters(), *pool_))});
   } else {
     state.pull_waits = true;
   }
@@ -131,8 +157,12 @@ std::vector<Reply> ServedShards::Replies(ServedPart& part, uint32_t id,
                                          const std::vector<Release>& released) {
   std::vector<Reply> replies;
   if (released.empty()) return replies;
-  const grpc::Slice copy = CopyOf(part.shard);
-  for (const Release& release : released) {
+  // In a buffer of their own: the next update overwrites the part while replies may still be on
+  // their way.
+  const grpc::Slice copy = CopyAs(wire_, part.shard.parameters(), *pool_);
+  // Servers begin with different workers, or all would fill one worker's link at a time.
+  for (size_t i = 0; i < released.size(); ++i) {
+    const Release& release = released[(i + server_) % released.size()];
     ServedPart::PerWorker& state = part.workers[release.worker];
     state.push_waits = false;
     int64_t held_ns = 0;
@@ -142,15 +172,17 @@ std::vector<Reply> ServedShards::Replies(ServedPart& part, uint32_t id,
     }
     part.lead_steps_max = std::max(part.lead_steps_max, release.lead_steps);
     ++part.replies;
-    replies.push_back({release.worker,
-                       MakeMessage(ReplyHeader(id, release.step, release.version, held_ns), copy)});
+    FrameHeader header = ReplyHeader(id, release.step, release.version, held_ns);
+    header.type = wire_;
+    replies.push_back({release.worker, id, MakeMessage(header, copy)});
   }
   return replies;
 }
 
-ServedShards::LeaveOutcome ServedShards::Leave(int worker) {
+ServedShards::LeaveOutcome ServedShards::Leave(int worker, int lane) {
   LeaveOutcome outcome;
   for (const int id : plan_.server_parts[server_]) {
+    if (lanes_[id] != lane) continue;
     ServedPart& part = *parts_[id];
     const std::lock_guard lock(part.mutex);
     part.workers[worker].pull_waits = false;
@@ -172,8 +204,9 @@ void ServedShards::AddTo(proto::ServerReport& report) const {
   for (const int id : plan_.server_parts[server_]) {
     const ServedPart& part = *parts_[id];
     const std::lock_guard lock(part.mutex);
-    const int64_t bytes = 4 * plan_.parts[id].length;
-    report.set_parameter_bytes(report.parameter_bytes() + bytes);
+    const int64_t length = plan_.parts[id].length;
+    const int64_t bytes = static_cast<int64_t>(BytesOf(wire_)) * length;
+    report.set_parameter_bytes(report.parameter_bytes() + 4 * length);
     report.set_state_bytes(report.state_bytes() + part.shard.state_bytes());
     report.set_apply_ns(report.apply_ns() + part.apply_ns);
     report.set_pushes(report.pushes() + part.pushes);
@@ -192,7 +225,22 @@ void ServedShards::AddTo(proto::ServerReport& report) const {
     report.add_held_replies(worker.held_replies);
     report.add_held_ns(worker.held_ns);
   }
+  report.set_transient_bytes_max(pool_->held_bytes_max());
   recorder_.AddTo(report);
+}
+
+std::string ServedShards::Summary() const {
+  std::vector<int64_t> lane_lengths(lane_count_);
+  for (const int id : plan_.server_parts[server_])
+    lane_lengths[lanes_[id]] += plan_.parts[id].length;
+  const int64_t length = plan_.server_length[server_];
+  const int64_t largest = *std::max_element(lane_lengths.begin(), lane_lengths.end());
+  const double imbalance =
+      length == 0 ? 1 : static_cast<double>(largest) * lane_count_ / static_cast<double>(length);
+  return absl::StrFormat(
+      "holds %d bytes of parameters in %d parts; the largest server has %.3f of the mean, its "
+      "largest of %d apply threads %.3f",
+      4 * length, plan_.server_parts[server_].size(), Imbalance(plan_), lane_count_, imbalance);
 }
 
 void ServedShards::AddTo(proto::ServerStatus& status) const {

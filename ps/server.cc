@@ -1,77 +1,123 @@
 #include "ps/server.h"
 
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/grpcpp.h>
-
 #include <algorithm>
-#include <condition_variable>
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/check.h"
 #include "core/job.h"
 #include "core/status.h"
 #include "net/grpc_setup.h"
-#include "net/refused_call.h"
-#include "net/thread_handover.h"
+#include "ps/apply_lanes.h"
 #include "ps/frame_buffer.h"
 #include "ps/served_shards.h"
 #include "ps/status_service.h"
+#include "ps/stream_service.h"
 #include "ps/stream_to_worker.h"
 #include "ps/wire.h"
 
 namespace crossover::ps {
+namespace {
 
-using Refused = net::RefusedCall<grpc::ServerGenericBidiReactor>;
+// A frame on its way to its lane. What was received counts as held until it has been handled.
+struct PartFrame {
+  PartFrame(int worker, int channel, std::shared_ptr<StreamToWorker> stream,
+            const grpc::ByteBuffer& buffer)
+      : worker(worker),
+        channel(channel),
+        stream(std::move(stream)),
+        message(std::in_place, buffer) {}
+  Payload payload() const { return message->bytes().Tail(FrameHeader::kBytes, header.type); }
+  void CountIn(ServedShards& holder) {
+    shards = &holder;
+    shards->pool().Count(header.payload_bytes);
+  }
+  // To be called once, by whoever handled it last.
+  void Handled(const absl::Status& status) {
+    message.reset();
+    if (shards != nullptr) shards->pool().Uncount(header.payload_bytes);
+    stream->Handled(status);
+  }
 
-class Server::Impl final : public grpc::CallbackGenericService, public StreamHandler {
+  const int worker;
+  const int channel;
+  const std::shared_ptr<StreamToWorker> stream;
+  std::optional<ReceivedMessage> message;
+  FrameHeader header;
+  ServedShards* shards = nullptr;
+};
+
+}  // namespace
+
+// Messages come on one thread, the loop's, which alone touches what has no lock; frames of parts go
+// on to the part's lane.
+class Server::Impl final : public StreamHandler {
  public:
   Impl(const Options& options, const Clock& clock)
       : options_(options),
         clock_(clock),
         start_ns_(clock.NowNs()),
         status_service_(options.identity, [this] { return status(); }),
-        members_(options.job.workers()) {}
+        channels_(options.job.ps().channels()),
+        members_(options.job.workers()) {
+    for (Member& member : members_) member.channels = std::vector<Channel>(channels_);
+  }
   ~Impl() override { Stop(); }
 
   absl::Status Start();
-  const std::string& address() const { return running_.address; }
+  const std::string& address() const { return service_->address(); }
+  proto::ServerStatus status() const;
   void Stop();
   proto::ServerReport report() const;
-  proto::ServerStatus status() const;
 
-  grpc::ServerGenericBidiReactor* CreateReactor(
-      grpc::GenericCallbackServerContext* context) override;
-  absl::Status OnMessage(int worker, const grpc::ByteBuffer& message) override;
-  void OnClosed(int worker) override;
-  void OnDone(int worker) override;
+  absl::StatusOr<int> OnCall(const grpc::GenericServerContext& context,
+                             const std::shared_ptr<StreamToWorker>& stream) override;
+  void OnMessage(int stream, const grpc::ByteBuffer& message) override;
+  void OnClosed(int stream) override;
+  void OnDone(int stream) override;
 
  private:
-  struct Member {
-    std::shared_ptr<StreamToWorker> stream;  // while it lasts
-    std::string peer;
+  struct Channel {
+    // Of the loop's thread.
     bool connected = false;  // has been once
     bool planned = false;
-    bool left = false;
-    bool lost = false;
-    int64_t step = -1;  // of its last push
-    int64_t heard_ns = 0;
+
+    mutable std::mutex mutex;                // of what follows
+    std::shared_ptr<StreamToWorker> stream;  // while it lasts
+  };
+  struct Member {
+    std::vector<Channel> channels;
+    std::string peer;                     // constant once connected
+    std::atomic<bool> connected = false;  // has been once, over some channel
+    std::atomic<int64_t> heard_ns = 0;
+    std::atomic<bool> left = false;
+    std::atomic<bool> lost = false;
+    std::atomic<int64_t> step = -1;  // of its last push
 
     proto::WorkerStatus status(int64_t now_ns) const;
   };
 
-  absl::StatusOr<int> CheckCall(const grpc::GenericCallbackServerContext& context) const;
-  absl::Status Handle(int worker, const FrameHeader& header, const Payload& payload);
-  absl::Status HandlePlan(int worker, const Payload& payload);
-  absl::Status HandleLeave(int worker, ServedShards& shards);
+  absl::StatusOr<int> CheckCall(const grpc::GenericServerContext& context) const;
+  void Guard(PartFrame& frame, const std::function<absl::Status()>& work);
+  absl::Status Dispatch(const std::shared_ptr<PartFrame>& frame);
+  absl::Status Handle(PartFrame& frame);
+  absl::StatusOr<int> ChannelOf(const grpc::GenericServerContext& context) const;
+  absl::Status HandlePlan(PartFrame& frame);
   absl::StatusOr<ServedShards*> ShardsFor(int worker, const WorkerPlan& plan);
   absl::Status CheckEqualPlans(int worker, const WorkerPlan& plan) const;
-  absl::Status Deliver(absl::StatusOr<std::vector<Reply>> replies, const ServedShards& shards);
-  void Send(int worker, const grpc::ByteBuffer& message, const ServedShards& shards);
-  std::shared_ptr<StreamToWorker> StreamOf(int worker) const;
+  void HandleLeave(const std::shared_ptr<PartFrame>& frame);
+  void LeaveLane(PartFrame& frame, int lane);
+  void Deliver(const std::vector<Reply>& replies, const ServedShards& shards);
+  void Send(int worker, int channel, const grpc::ByteBuffer& message, const ServedShards& shards);
+  std::shared_ptr<StreamToWorker> StreamOf(int worker, int channel) const;
   absl::Status Named(int worker, const absl::Status& why) const;
   void NoteStep(int worker, int64_t step);
   void ReportLost(int worker, const absl::Status& why);
@@ -80,50 +126,39 @@ class Server::Impl final : public grpc::CallbackGenericService, public StreamHan
   const Clock& clock_;
   const int64_t start_ns_;
   StatusService status_service_;
-  net::RunningServer running_;
-
-  // Held by plan frames alone, while the parts are allocated. Taken before mutex_.
-  std::mutex plan_mutex_;
-  mutable std::mutex mutex_;  // of what follows; never held while a part is worked on
-  std::condition_variable stream_ended_;
-  std::vector<Member> members_;           // by rank
-  std::unique_ptr<ServedShards> shards_;  // from the first plan on; then constant
-  int first_planned_ = -1;                // whose plan it was
-  int64_t step_ = -1;                     // the largest of all pushes
-  int live_streams_ = 0;
-  bool stopping_ = false;
+  const int channels_;
+  std::vector<Member> members_;                 // by rank
+  std::unique_ptr<ServedShards> owned_shards_;  // the loop's thread's: from the first plan on
+  int first_planned_ = -1;                      // the loop's thread's: whose plan it was
+  std::atomic<ServedShards*> shards_ = nullptr;
+  std::atomic<int64_t> step_ = -1;  // the largest of all pushes
+  std::atomic<bool> stopping_ = false;
+  std::unique_ptr<ApplyLanes> lanes_;
+  std::atomic<bool> started_ = false;
+  std::unique_ptr<StreamService> service_;  // constant once started
 };
 
 absl::Status Server::Impl::Start() {
-  net::HandOver(this);
-  ASSIGN_OR_RETURN(net::RunningServer running,
-                   net::StartServer(options_.address, [this](grpc::ServerBuilder& builder) {
-                     builder.RegisterCallbackGenericService(this);
-                     builder.RegisterService(&status_service_);
-                   }));
-  const std::lock_guard lock(mutex_);
-  running_ = std::move(running);
+  lanes_ = std::make_unique<ApplyLanes>(options_.job.ps().apply_threads());
+  // Of what a worker may push it has not been answered.
+  const int unhandled_max = static_cast<int>(options_.job.ps().credits());
+  ASSIGN_OR_RETURN(service_, StreamService::Start(options_.address, unhandled_max, *this,
+                                                  [this](grpc::ServerBuilder& builder) {
+                                                    builder.RegisterService(&status_service_);
+                                                  }));
+  started_ = true;
   return absl::OkStatus();
 }
 
 void Server::Impl::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  if (running_.server == nullptr) return;
-  running_.server->Shutdown(gpr_inf_past(GPR_CLOCK_MONOTONIC));
-  std::unique_lock lock(mutex_);
-  stream_ended_.wait(lock, [this] { return live_streams_ == 0; });
+  stopping_ = true;
+  if (service_ != nullptr) service_->Stop();
+  lanes_.reset();
 }
 
 proto::ServerReport Server::Impl::report() const {
-  const ServedShards* shards = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    shards = shards_.get();
-  }
   proto::ServerReport report;
+  const ServedShards* const shards = shards_;
   if (shards != nullptr) shards->AddTo(report);
   return report;
 }
@@ -134,15 +169,19 @@ proto::WorkerStatus Server::Impl::Member::status(int64_t now_ns) const {
                    : left      ? proto::WorkerStatus::LEFT
                    : connected ? proto::WorkerStatus::CONNECTED
                                : proto::WorkerStatus::AWAITED);
-  status.set_address(peer);
   status.set_step(step);
+  status.set_silent_s(-1);
+  if (!connected) return status;
+  status.set_address(peer);
   // A message may come while this is being collected.
-  const int64_t silent_ns = std::max<int64_t>(now_ns - heard_ns, 0);
-  status.set_silent_s(connected ? static_cast<double>(silent_ns) * 1e-9 : -1);
-  if (stream == nullptr) return status;
-  const StreamToWorker::Queued queued = stream->queued();
-  status.set_queued_messages(queued.messages);
-  status.set_queued_bytes(queued.bytes);
+  status.set_silent_s(static_cast<double>(std::max<int64_t>(now_ns - heard_ns, 0)) * 1e-9);
+  for (const Channel& channel : channels) {
+    const std::lock_guard lock(channel.mutex);
+    if (channel.stream == nullptr) continue;
+    const StreamToWorker::Queued queued = channel.stream->queued();
+    status.set_queued_messages(status.queued_messages() + queued.messages);
+    status.set_queued_bytes(status.queued_bytes() + queued.bytes);
+  }
   return status;
 }
 
@@ -156,14 +195,10 @@ proto::ServerStatus Server::Impl::status() const {
   status.set_credits(options_.job.ps().credits());
   const int64_t now_ns = clock_.NowNs();
   status.set_uptime_s(static_cast<double>(now_ns - start_ns_) * 1e-9);
-  const ServedShards* shards = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    status.set_address(running_.address);
-    status.set_step(step_);
-    for (const Member& member : members_) *status.add_workers() = member.status(now_ns);
-    shards = shards_.get();
-  }
+  if (started_) status.set_address(address());
+  status.set_step(step_);
+  for (const Member& member : members_) *status.add_workers() = member.status(now_ns);
+  const ServedShards* const shards = shards_;
   if (shards != nullptr) {
     shards->AddTo(*status.mutable_totals());
     status.mutable_totals()->clear_spans();
@@ -174,8 +209,7 @@ proto::ServerStatus Server::Impl::status() const {
 }
 
 // The rank of a caller that may take part.
-absl::StatusOr<int> Server::Impl::CheckCall(
-    const grpc::GenericCallbackServerContext& context) const {
+absl::StatusOr<int> Server::Impl::CheckCall(const grpc::GenericServerContext& context) const {
   if (context.method() != kExchangeMethod) {
     return absl::UnimplementedError(
         absl::StrCat("no method ", context.method(), "; there is ", kExchangeMethod));
@@ -192,111 +226,143 @@ absl::StatusOr<int> Server::Impl::CheckCall(
   return caller.rank;
 }
 
-grpc::ServerGenericBidiReactor* Server::Impl::CreateReactor(
-    grpc::GenericCallbackServerContext* context) {
-  net::TakeOver(this);
-  const absl::StatusOr<int> rank = CheckCall(*context);
-  if (!rank.ok()) return new Refused(rank.status());
-  const int64_t now_ns = clock_.NowNs();
-  const std::lock_guard lock(mutex_);
-  Member& member = members_[*rank];
-  if (stopping_) return new Refused(absl::UnavailableError("the server stops"));
-  if (member.connected) {
-    return new Refused(absl::AlreadyExistsError(
-        absl::StrCat("worker ", *rank, " has been connected before, from ", member.peer)));
+absl::StatusOr<int> Server::Impl::OnCall(const grpc::GenericServerContext& context,
+                                         const std::shared_ptr<StreamToWorker>& stream) {
+  ASSIGN_OR_RETURN(const int rank, CheckCall(context));
+  ASSIGN_OR_RETURN(const int number, ChannelOf(context));
+  if (stopping_) return absl::UnavailableError("the server stops");
+  Member& member = members_[rank];
+  Channel& channel = member.channels[number];
+  if (channel.connected) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("worker ", rank, " has been connected before, from ", member.peer));
   }
+  channel.connected = true;
+  if (!member.connected) member.peer = net::PeerAddress(context);
+  member.heard_ns = clock_.NowNs();
   member.connected = true;
-  member.heard_ns = now_ns;
-  member.peer = net::PeerAddress(*context);
-  ++live_streams_;
-  member.stream = StreamToWorker::Start(*rank, *this);
-  return member.stream.get();
+  const std::lock_guard lock(channel.mutex);
+  channel.stream = stream;
+  return rank * channels_ + number;
 }
 
-absl::Status Server::Impl::OnMessage(int worker, const grpc::ByteBuffer& buffer) {
-  const ReceivedMessage message(buffer);
-  absl::StatusOr<FrameHeader> header = DecodeHeader(message.bytes());
-  absl::Status status = header.status();
-  if (status.ok()) {
-    // How much memory is asked for is for the worker to say: too much ends its stream.
-    try {
-      status = Handle(worker, *header, message.bytes().Tail(FrameHeader::kBytes));
-    } catch (const std::bad_alloc&) {
-      status = absl::ResourceExhaustedError(absl::StrCat(
-          "server ", options_.identity.rank, " has too little memory for the ",
-          FrameKindName(header->kind), " frame of worker ", worker, ": use more servers"));
-    }
-  }
-  if (!status.ok()) ReportLost(worker, Named(worker, status));
-  return status;
+absl::StatusOr<int> Server::Impl::ChannelOf(const grpc::GenericServerContext& context) const {
+  const auto found = context.client_metadata().find(kChannelKey);
+  if (found == context.client_metadata().end()) return 0;
+  int channel = -1;
+  const absl::string_view text(found->second.data(), found->second.size());
+  if (absl::SimpleAtoi(text, &channel) && channel >= 0 && channel < channels_) return channel;
+  return absl::InvalidArgumentError(
+      absl::StrCat("a stream is channel ", text, "; this job's are 0 to ", channels_ - 1));
 }
 
-absl::Status Server::Impl::Handle(int worker, const FrameHeader& header, const Payload& payload) {
-  if (header.kind == FrameKind::kPlan) return HandlePlan(worker, payload);
-  ServedShards* shards = nullptr;
-  const int64_t now_ns = clock_.NowNs();
-  {
-    const std::lock_guard lock(mutex_);
-    Member& member = members_[worker];
-    member.heard_ns = now_ns;
-    if (!member.planned || member.left) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          FrameKindName(header.kind), " frame ", member.left ? "after leave" : "before the plan"));
-    }
-    shards = shards_.get();
+void Server::Impl::OnMessage(int stream, const grpc::ByteBuffer& buffer) {
+  const int worker = stream / channels_;
+  const int channel = stream % channels_;
+  members_[worker].heard_ns = clock_.NowNs();
+  const auto frame =
+      std::make_shared<PartFrame>(worker, channel, StreamOf(worker, channel), buffer);
+  const absl::StatusOr<FrameHeader> header = DecodeHeader(frame->message->bytes());
+  if (header.ok()) frame->header = *header;
+  Guard(*frame, [&] { return header.ok() ? Dispatch(frame) : header.status(); });
+}
+
+// Does what belongs to a frame, which ends its stream where it fails.
+void Server::Impl::Guard(PartFrame& frame, const std::function<absl::Status()>& work) {
+  absl::Status status;
+  // How much memory is asked for is for the worker to say: too much ends its stream.
+  try {
+    status = work();
+  } catch (const std::bad_alloc&) {
+    status = absl::ResourceExhaustedError(absl::StrCat(
+        "server ", options_.identity.rank, " has too little memory for the ",
+        FrameKindName(frame.header.kind), " frame of worker ", frame.worker, ": use more servers"));
   }
-  if (header.kind == FrameKind::kLeave) return HandleLeave(worker, *shards);
-  RETURN_IF_ERROR(CheckPart(header, shards->plan(), options_.identity.rank));
+  if (status.ok()) return;
+  ReportLost(frame.worker, Named(frame.worker, status));
+  frame.Handled(status);
+}
+
+// To who deals with the frame, and says there that it has been handled; an error says so too.
+absl::Status Server::Impl::Dispatch(const std::shared_ptr<PartFrame>& frame) {
+  const FrameHeader& header = frame->header;
+  if (header.kind == FrameKind::kPlan) {
+    RETURN_IF_ERROR(HandlePlan(*frame));
+    frame->Handled(absl::OkStatus());
+    return absl::OkStatus();
+  }
+  const Member& member = members_[frame->worker];
+  if (!member.channels[frame->channel].planned || member.left) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        FrameKindName(header.kind), " frame ", member.left ? "after leave" : "before the plan"));
+  }
+  ServedShards& shards = *shards_;
+  frame->CountIn(shards);
+  if (header.kind == FrameKind::kLeave) {
+    HandleLeave(frame);
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(CheckPart(header, shards.plan(), options_.identity.rank, shards.wire()));
+  lanes_->Post(shards.LaneOf(header), [this, frame] {
+    Guard(*frame, [&] {
+      RETURN_IF_ERROR(Handle(*frame));
+      frame->Handled(absl::OkStatus());
+      return absl::OkStatus();
+    });
+  });
+  return absl::OkStatus();
+}
+
+absl::Status Server::Impl::Handle(PartFrame& frame) {
+  ServedShards& shards = *frame.shards;
+  const FrameHeader& header = frame.header;
+  absl::StatusOr<std::vector<Reply>> replies;
   switch (header.kind) {
     case FrameKind::kInitialize:
-      return Deliver(shards->Initialize(worker, header, payload), *shards);
+      replies = shards.Initialize(frame.worker, header, frame.payload());
+      break;
     case FrameKind::kPull:
-      return Deliver(shards->Pull(worker, header), *shards);
+      replies = shards.Pull(frame.worker, header);
+      break;
     case FrameKind::kPush:
-      RETURN_IF_ERROR(Deliver(shards->Push(worker, header, payload), *shards));
-      NoteStep(worker, header.step);
-      return absl::OkStatus();
+      replies = shards.Push(frame.worker, header, frame.payload());
+      break;
     default:
       return absl::InvalidArgumentError(
           absl::StrCat("a worker sent a server's ", FrameKindName(header.kind), " frame"));
   }
+  RETURN_IF_ERROR(replies.status());
+  Deliver(*replies, shards);
+  if (header.kind == FrameKind::kPush) NoteStep(frame.worker, header.step);
+  return absl::OkStatus();
 }
 
-absl::Status Server::Impl::HandlePlan(int worker, const Payload& payload) {
-  ASSIGN_OR_RETURN(const WorkerPlan plan, DecodePlan(payload));
-  ASSIGN_OR_RETURN(ServedShards* const shards, ShardsFor(worker, plan));
-  {
-    const std::lock_guard lock(mutex_);
-    if (members_[worker].planned) {
-      return absl::FailedPreconditionError("a second plan on one stream");
-    }
-    RETURN_IF_ERROR(CheckEqualPlans(worker, plan));
-    members_[worker].planned = true;
-  }
-  Send(worker, MakeMessage({.kind = FrameKind::kAck}), *shards);
+absl::Status Server::Impl::HandlePlan(PartFrame& frame) {
+  ASSIGN_OR_RETURN(const WorkerPlan plan, DecodePlan(frame.payload()));
+  ASSIGN_OR_RETURN(ServedShards* const shards, ShardsFor(frame.worker, plan));
+  bool& planned = members_[frame.worker].channels[frame.channel].planned;
+  if (planned) return absl::FailedPreconditionError("a second plan on one stream");
+  RETURN_IF_ERROR(CheckEqualPlans(frame.worker, plan));
+  planned = true;
+  Send(frame.worker, frame.channel, MakeMessage({.kind = FrameKind::kAck}), *shards);
   return absl::OkStatus();
 }
 
 // The parts of the first plan that came.
 absl::StatusOr<ServedShards*> Server::Impl::ShardsFor(int worker, const WorkerPlan& plan) {
-  const std::lock_guard plan_lock(plan_mutex_);
-  {
-    const std::lock_guard lock(mutex_);
-    if (shards_ != nullptr) return shards_.get();
-  }
+  if (owned_shards_ != nullptr) return owned_shards_.get();
   ASSIGN_OR_RETURN(ShardPlan shard_plan,
                    ShardPlanFor(plan, options_.job.servers(), options_.job.ps().part_bytes()));
-  auto shards = std::make_unique<ServedShards>(options_.job, plan, std::move(shard_plan),
-                                               options_.identity.rank, clock_);
-  const std::lock_guard lock(mutex_);
+  owned_shards_ = std::make_unique<ServedShards>(options_.job, plan, std::move(shard_plan),
+                                                 options_.identity.rank, lanes_->count(), clock_);
   first_planned_ = worker;
-  shards_ = std::move(shards);
-  return shards_.get();
+  shards_ = owned_shards_.get();
+  if (options_.on_plan) options_.on_plan(owned_shards_->Summary());
+  return owned_shards_.get();
 }
 
-// The caller holds the lock.
 absl::Status Server::Impl::CheckEqualPlans(int worker, const WorkerPlan& plan) const {
-  const WorkerPlan& first = shards_->worker_plan();
+  const WorkerPlan& first = owned_shards_->worker_plan();
   if (plan == first) return absl::OkStatus();
   const auto describe = [](const WorkerPlan& plan) {
     int64_t values = 0;
@@ -309,87 +375,87 @@ absl::Status Server::Impl::CheckEqualPlans(int worker, const WorkerPlan& plan) c
                    " ", describe(first), ": start all with the same job, data and build"));
 }
 
-absl::Status Server::Impl::HandleLeave(int worker, ServedShards& shards) {
-  {
-    const std::lock_guard lock(mutex_);
-    members_[worker].left = true;
+// Behind all that the worker has pushed.
+void Server::Impl::HandleLeave(const std::shared_ptr<PartFrame>& frame) {
+  members_[frame->worker].left = true;
+  for (int lane = 0; lane < lanes_->count(); ++lane) {
+    lanes_->Post(lane, [this, frame, lane] { LeaveLane(*frame, lane); });
   }
-  ServedShards::LeaveOutcome outcome = shards.Leave(worker);
-  RETURN_IF_ERROR(Deliver(std::move(outcome.replies), shards));
-  for (const int stranded : outcome.stranded) {
-    const auto stream = StreamOf(stranded);
-    if (stream != nullptr) stream->Fail(outcome.failure);
-    ReportLost(stranded, Named(stranded, outcome.failure));
-  }
-  if (options_.on_worker_leaving) options_.on_worker_leaving(worker);
-  Send(worker, MakeMessage({.kind = FrameKind::kAck}), shards);
-  return absl::OkStatus();
+  lanes_->PostAfterAll([this, frame] {
+    if (options_.on_worker_leaving) options_.on_worker_leaving(frame->worker);
+    Send(frame->worker, frame->channel, MakeMessage({.kind = FrameKind::kAck}), *frame->shards);
+    frame->Handled(absl::OkStatus());
+  });
 }
 
-absl::Status Server::Impl::Deliver(absl::StatusOr<std::vector<Reply>> replies,
-                                   const ServedShards& shards) {
-  if (!replies.ok()) return replies.status();
-  for (const Reply& reply : *replies) Send(reply.worker, reply.message, shards);
-  return absl::OkStatus();
+void Server::Impl::LeaveLane(PartFrame& frame, int lane) {
+  ServedShards::LeaveOutcome outcome = frame.shards->Leave(frame.worker, lane);
+  Deliver(outcome.replies, *frame.shards);
+  for (const int stranded : outcome.stranded) {
+    for (int channel = 0; channel < channels_; ++channel) {
+      const auto stream = StreamOf(stranded, channel);
+      if (stream != nullptr) stream->Fail(outcome.failure);
+    }
+    ReportLost(stranded, Named(stranded, outcome.failure));
+  }
+}
+
+void Server::Impl::Deliver(const std::vector<Reply>& replies, const ServedShards& shards) {
+  for (const Reply& reply : replies) {
+    Send(reply.worker, shards.ChannelOf(reply.part), reply.message, shards);
+  }
 }
 
 // A worker whose stream has ended gets nothing.
-void Server::Impl::Send(int worker, const grpc::ByteBuffer& message, const ServedShards& shards) {
-  const auto stream = StreamOf(worker);
+void Server::Impl::Send(int worker, int channel, const grpc::ByteBuffer& message,
+                        const ServedShards& shards) {
+  const auto stream = StreamOf(worker, channel);
   if (stream == nullptr) return;
   const absl::Status status = stream->Send(message, shards.queued_max());
-  if (!status.ok()) ReportLost(worker, status);
+  if (!status.ok()) ReportLost(worker, Named(worker, status));
 }
 
-std::shared_ptr<StreamToWorker> Server::Impl::StreamOf(int worker) const {
-  const std::lock_guard lock(mutex_);
-  return members_[worker].stream;
+std::shared_ptr<StreamToWorker> Server::Impl::StreamOf(int worker, int channel) const {
+  const Channel& of = members_[worker].channels[channel];
+  const std::lock_guard lock(of.mutex);
+  return of.stream;
 }
 
 // For the server's log; on its own stream a worker knows who it is.
 absl::Status Server::Impl::Named(int worker, const absl::Status& why) const {
-  const std::lock_guard lock(mutex_);
   return Annotate(why, absl::StrCat("worker ", worker, " at ", members_[worker].peer, ": "));
 }
 
 void Server::Impl::NoteStep(int worker, int64_t step) {
-  {
-    const std::lock_guard lock(mutex_);
-    members_[worker].step = step;
-    if (step <= step_) return;
-    step_ = step;
+  members_[worker].step = step;
+  int64_t largest = step_;
+  while (step > largest) {
+    if (!step_.compare_exchange_weak(largest, step)) continue;
+    if (options_.on_step) options_.on_step(step);
+    return;
   }
-  if (options_.on_step) options_.on_step(step);
 }
 
 void Server::Impl::ReportLost(int worker, const absl::Status& why) {
-  {
-    const std::lock_guard lock(mutex_);
-    Member& member = members_[worker];
-    if (stopping_ || member.lost) return;
-    member.lost = true;
-  }
+  if (stopping_ || members_[worker].lost.exchange(true)) return;
   if (options_.on_worker_lost) options_.on_worker_lost(worker, why);
 }
 
-void Server::Impl::OnClosed(int worker) {
-  std::string text;
-  {
-    const std::lock_guard lock(mutex_);
-    const Member& member = members_[worker];
-    if (member.left) return;
-    text = absl::StrCat("worker ", worker, " at ", member.peer, " ended its connection ",
-                        member.step < 0 ? "before its first push"
-                                        : absl::StrCat("after its push for step ", member.step));
-  }
-  ReportLost(worker, absl::UnavailableError(text));
+void Server::Impl::OnClosed(int stream) {
+  const int worker = stream / channels_;
+  const Member& member = members_[worker];
+  if (member.left) return;
+  const int64_t step = member.step;
+  ReportLost(worker, absl::UnavailableError(absl::StrCat(
+                         "worker ", worker, " at ", member.peer, " ended its connection ",
+                         step < 0 ? "before its first push"
+                                  : absl::StrCat("after its push for step ", step))));
 }
 
-void Server::Impl::OnDone(int worker) {
-  const std::lock_guard lock(mutex_);
-  members_[worker].stream.reset();
-  --live_streams_;
-  stream_ended_.notify_all();
+void Server::Impl::OnDone(int stream) {
+  Channel& channel = members_[stream / channels_].channels[stream % channels_];
+  const std::lock_guard lock(channel.mutex);
+  channel.stream.reset();
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options, const Clock& clock) {

@@ -7,6 +7,10 @@
 // own stream and change nothing. A worker that vanishes is reported and not
 // replaced: what that means for the run is for the rendezvous to decide, and the
 // other workers wait until it has.
+//
+// One thread receives; ps.apply_threads others sum and apply, each the parts that belong to it
+// (ps/apply_lanes.h), and send the replies. What a server holds beside its parameters is bounded
+// (ps/served_shards.h).
 #ifndef CROSSOVER_PS_SERVER_H_
 #define CROSSOVER_PS_SERVER_H_
 
@@ -36,6 +40,8 @@ class Server {
     // a leave, or was ended because of what it sent; at most once for each worker. `why`
     // names the worker.
     std::function<void(int worker, const absl::Status& why)> on_worker_lost;
+    // The first plan has come: what this server holds of it and how evenly, a line for a log.
+    std::function<void(const std::string& holds)> on_plan;
     // A worker says that it pushes no more; its connection is still there.
     std::function<void(int worker)> on_worker_leaving;
     // The first push of a step that no worker has pushed before.

@@ -57,6 +57,9 @@ absl::StatusOr<std::unique_ptr<Server>> ServerRun::StartServer() {
     // Whether that ends the run is for the rendezvous to say.
     PrintLine(absl::StrCat(Name(), ": ", why.message()));
   };
+  options.on_plan = [this](const std::string& holds) {
+    PrintLine(absl::StrCat(Name(), " ", holds));
+  };
   options.on_worker_leaving = [this](int) { SampleWireBytes(); };
   options.on_step = [this](int64_t step) {
     const std::lock_guard lock(mutex_);

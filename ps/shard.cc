@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/averaging.h"
@@ -19,19 +20,21 @@ struct WorkerState {
   bool unanswered = false;      // its last push has had no reply
   bool left = false;
   // A contribution that came before its turn (rank order only); empty otherwise.
-  std::vector<float> staged;
+  PartPool::Buffer staged;
 };
 
 }  // namespace
 
 struct ShardPart::Impl {
-  Impl(const proto::Job& job, const Policy& policy, int64_t length, int64_t total_steps);
+  Impl(const proto::Job& job, const Policy& policy, int64_t length, int64_t total_steps,
+       std::shared_ptr<PartPool> pool);
 
   bool AllContribute() const { return policy.contributions == policy.workers; }
   absl::Status CheckPush(int worker, int64_t step, int64_t from_version,
                          const Payload& payload) const;
   absl::Status CheckComplete() const;
   void Sum(int worker, const Payload& payload);
+  void AddToSum(bool first, const Payload& payload);
   void AddInRankOrder(int worker, const Payload& payload);
   void Update(int64_t step);
   int64_t SlowestCompleted() const;
@@ -44,8 +47,9 @@ struct ShardPart::Impl {
   const int64_t first_phase_steps;
   std::optional<Optimizer> optimizer;   // where gradients are pushed
   std::optional<OuterOptimizer> outer;  // where parameters are pushed
+  const std::shared_ptr<PartPool> pool;
   std::vector<float> parameters;
-  std::vector<float> sum;  // of the contributions to the next update
+  PartPool::Buffer sum;  // of the contributions to the next update, once there are any
   std::vector<WorkerState> workers;
   bool initialized = false;
   int64_t version = 0;
@@ -55,14 +59,14 @@ struct ShardPart::Impl {
 };
 
 ShardPart::Impl::Impl(const proto::Job& job, const Policy& policy, int64_t length,
-                      int64_t total_steps)
+                      int64_t total_steps, std::shared_ptr<PartPool> lender)
     : policy(policy),
       length(length),
       schedule(job.learning_rate(), job.global_batch(), total_steps),
       rate_factor(PushRateFactor(job)),
       first_phase_steps(MakeAveragingSchedule(job.local_sgd(), total_steps).first_phase_steps),
+      pool(lender != nullptr ? std::move(lender) : PartPool::Make(length)),
       parameters(length),
-      sum(length),
       workers(policy.workers) {
   CROSSOVER_CHECK(length > 0, "a part has at least one value");
   CROSSOVER_CHECK(policy.contributions == 1 || policy.contributions == policy.workers,
@@ -87,9 +91,10 @@ absl::Status ShardPart::Impl::CheckPush(int worker, int64_t step, int64_t from_v
         absl::StrCat(who, "the parameters have not been initialized; worker 0 does it"));
   }
   if (state.left) return absl::FailedPreconditionError(absl::StrCat(who, "it has left"));
-  if (static_cast<int64_t>(payload.size_bytes()) != 4 * length) {
+  const int64_t bytes = static_cast<int64_t>(BytesOf(payload.type())) * length;
+  if (static_cast<int64_t>(payload.size_bytes()) != bytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat(who, payload.size_bytes(), " bytes where the part has ", 4 * length));
+        absl::StrCat(who, payload.size_bytes(), " bytes where the part has ", bytes));
   }
   if (step != state.completed_steps) {
     return absl::InvalidArgumentError(
@@ -127,42 +132,46 @@ absl::Status ShardPart::Impl::CheckComplete() const {
 void ShardPart::Impl::Sum(int worker, const Payload& payload) {
   if (policy.rank_order) {
     AddInRankOrder(worker, payload);
-  } else if (contributed == 0) {
-    payload.CopyTo(sum);
   } else {
-    payload.AddTo(sum);
+    AddToSum(contributed == 0, payload);
   }
   ++contributed;
 }
 
+void ShardPart::Impl::AddToSum(bool first, const Payload& payload) {
+  if (first) {
+    sum = pool->Take(length);
+    payload.CopyTo(sum.values());
+  } else {
+    payload.AddTo(sum.values());
+  }
+}
+
 void ShardPart::Impl::AddInRankOrder(int worker, const Payload& payload) {
   if (worker != next_rank) {
-    workers[worker].staged.resize(length);
-    payload.CopyTo(workers[worker].staged);
+    workers[worker].staged = pool->Take(length);
+    payload.CopyTo(workers[worker].staged.values());
     return;
   }
-  if (worker == 0) {
-    payload.CopyTo(sum);
-  } else {
-    payload.AddTo(sum);
-  }
+  AddToSum(worker == 0, payload);
   ++next_rank;
   while (next_rank < policy.workers && !workers[next_rank].staged.empty()) {
-    AddInto(sum, workers[next_rank].staged);
-    workers[next_rank].staged.clear();  // keeps its memory for the next update
+    AddInto(sum.values(), workers[next_rank].staged.values());
+    workers[next_rank].staged.Return();
     ++next_rank;
   }
 }
 
 void ShardPart::Impl::Update(int64_t step) {
-  DivideBy(sum, policy.contributions);
+  if (policy.contributions > 1) DivideBy(sum.values(), policy.contributions);
   if (policy.pushed == Pushed::kGradients) {
-    optimizer->Apply(0, parameters, sum, rate_factor * schedule.At(step), version);
+    optimizer->Apply(0, parameters, sum.values(), rate_factor * schedule.At(step), version);
   } else if (step < first_phase_steps || outer->IsPlainAverage()) {
-    parameters.swap(sum);
+    std::copy(sum.values().begin(), sum.values().end(), parameters.begin());
   } else {
-    outer->Apply(0, parameters, sum);
+    outer->Apply(0, parameters, sum.values());
   }
+  sum.Return();
   ++version;
   contributed = 0;
   next_rank = 0;
@@ -193,8 +202,8 @@ std::vector<Release> ShardPart::Impl::TakeReleases() {
 }
 
 ShardPart::ShardPart(const proto::Job& job, const Policy& policy, int64_t length,
-                     int64_t total_steps)
-    : impl_(std::make_unique<Impl>(job, policy, length, total_steps)) {}
+                     int64_t total_steps, std::shared_ptr<PartPool> pool)
+    : impl_(std::make_unique<Impl>(job, policy, length, total_steps, std::move(pool))) {}
 ShardPart::~ShardPart() = default;
 ShardPart::ShardPart(ShardPart&&) noexcept = default;
 
@@ -252,13 +261,7 @@ std::span<const float> ShardPart::parameters() const { return impl_->parameters;
 int64_t ShardPart::version() const { return impl_->version; }
 
 int64_t ShardPart::state_bytes() const {
-  int64_t bytes = static_cast<int64_t>(impl_->sum.size() * sizeof(float));
-  for (const WorkerState& state : impl_->workers) {
-    bytes += static_cast<int64_t>(state.staged.capacity() * sizeof(float));
-  }
-  if (impl_->optimizer) bytes += impl_->optimizer->state_bytes();
-  if (impl_->outer) bytes += impl_->outer->state_bytes();
-  return bytes;
+  return impl_->optimizer ? impl_->optimizer->state_bytes() : impl_->outer->state_bytes();
 }
 
 const Histogram& ShardPart::staleness() const { return impl_->staleness; }

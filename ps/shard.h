@@ -28,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "core/histogram.h"
 #include "proto/job.pb.h"
+#include "ps/part_pool.h"
 #include "ps/payload.h"
 #include "ps/policy.h"
 
@@ -62,8 +63,10 @@ struct LeaveResult {
 // instances over disjoint parts.
 class ShardPart {
  public:
-  // `length` values, at least one; rules and optimizer from the job (validated).
-  ShardPart(const proto::Job& job, const Policy& policy, int64_t length, int64_t total_steps);
+  // `length` values, at least one; rules and optimizer from the job (validated). The pool lends
+  // what an update needs while it is made; without one the part has its own.
+  ShardPart(const proto::Job& job, const Policy& policy, int64_t length, int64_t total_steps,
+            std::shared_ptr<PartPool> pool = nullptr);
   ~ShardPart();
   ShardPart(ShardPart&&) noexcept;
 
@@ -86,7 +89,7 @@ class ShardPart {
 
   std::span<const float> parameters() const;
   int64_t version() const;
-  // Bytes held beside the parameters: optimizer state, sums and staged contributions.
+  // Bytes of the optimizer's state. Sums and contributions that wait are the pool's.
   int64_t state_bytes() const;
   // Of all applied pushes.
   const Histogram& staleness() const;

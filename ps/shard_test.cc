@@ -278,17 +278,25 @@ TEST(Shard, LocalSgdTakesTheOuterOptimizerAfterTheFirstPhase) {
   EXPECT_THAT(Values(part), ElementsAre(12.5f));
 }
 
-TEST(Shard, CountsItsMemory) {
-  proto::Job job = SgdJob(proto::Strategy::ps_sync, 2);
-  ShardPart plain = Part(job, {1, 2, 3});
-  EXPECT_EQ(plain.state_bytes(), 12);  // the sum
+TEST(Shard, HoldsItsOptimizersStateAndBorrowsTheRest) {
+  proto::Job job = SgdJob(proto::Strategy::ps_sync, 3);
+  EXPECT_EQ(Part(job, {1, 2, 3}).state_bytes(), 0);
   job.mutable_optimizer()->set_name(proto::OptimizerKind::adam);
-  ShardPart adam = Part(job, {1, 2, 3});
-  EXPECT_EQ(adam.state_bytes(), 36);  // and two moments
+  EXPECT_EQ(Part(job, {1, 2, 3}).state_bytes(), 24);  // two moments
+
   job.set_deterministic(true);
-  ShardPart ordered = Part(job, {1, 2, 3});
-  ASSERT_TRUE(Push(ordered, 1, 0, 0, {1, 1, 1}).ok());
-  EXPECT_EQ(ordered.state_bytes(), 48);  // and one staged contribution
+  const auto pool = PartPool::Make(3);
+  ShardPart ordered(job, PolicyFor(job), 3, 100, pool);
+  const std::vector<float> values = {1, 1, 1};
+  ASSERT_TRUE(ordered.Initialize(Payload(std::as_bytes(std::span(values)))).ok());
+  EXPECT_EQ(pool->held_bytes_max(), 0);
+  ASSERT_TRUE(Push(ordered, 2, 0, 0, values).ok());  // waits for its turn
+  EXPECT_EQ(pool->held_bytes_max(), 12);
+  ASSERT_TRUE(Push(ordered, 0, 0, 0, values).ok());  // and opens the sum
+  EXPECT_EQ(pool->held_bytes_max(), 24);
+  ASSERT_TRUE(Push(ordered, 1, 0, 0, values).ok());
+  ASSERT_TRUE(Push(ordered, 2, 1, 1, values).ok());
+  EXPECT_EQ(pool->held_bytes_max(), 24);  // all was given back with the update
 }
 
 TEST(ShardDeathTest, NeedsAPolicyOfOneOrAll) {

@@ -1,23 +1,21 @@
 #include "ps/stream_to_server.h"
 
+#include "absl/strings/str_cat.h"
 #include "net/grpc_setup.h"
-#include "net/thread_handover.h"
 
 namespace crossover::ps {
 
-StreamToServer::StreamToServer(int server, const std::string& address, FrameHandler& handler,
-                               SliceLender& lender)
-    : server_(server), handler_(handler), lender_(lender), stub_(net::MakeChannel(address)) {}
+StreamToServer::StreamToServer(int id, const std::string& address, FrameHandler& handler,
+                               SliceLender& lender, PartPool& pool)
+    : id_(id), handler_(handler), lender_(lender), pool_(pool), stub_(net::MakeChannel(address)) {}
 
-void StreamToServer::Start(const net::Identity& identity) {
+void StreamToServer::Start(const net::Identity& identity, int channel, CompletionLoop& loop) {
   net::SetCallIdentity(identity, context_);
+  context_.AddMetadata(kChannelKey, absl::StrCat(channel));
   // A server that is not quite there yet is waited for; the client bounds the wait.
   context_.set_wait_for_ready(true);
-  stub_.PrepareBidiStreamingCall(&context_, kExchangeMethod, {}, this);
-  AddHold();  // writes start outside of reactions; taken back when reading ends
-  net::HandOver(this);
-  StartRead(&incoming_);
-  StartCall();
+  call_ = stub_.PrepareCall(&context_, kExchangeMethod, &loop.queue());
+  call_->StartCall(start_.tag());
 }
 
 void StreamToServer::Send(const OutgoingFrame& frame) {
@@ -29,20 +27,29 @@ void StreamToServer::Send(const OutgoingFrame& frame) {
 
 // One write at a time, and the closing after the last.
 void StreamToServer::PumpLocked() {
-  if (writing_ || closed_) return;
+  if (!started_ || writing_ || closed_) return;
   if (queue_.empty()) {
     if (!close_wanted_) return;
     closed_ = true;
-    StartWritesDone();
+    writing_ = true;
+    call_->WritesDone(close_writes_.tag());
     return;
   }
   const OutgoingFrame& frame = queue_.front();
   writing_header_ = frame.header;
-  outgoing_ = frame.payload.empty() ? MakeMessage(frame.header)
-                                    : MakeMessage(frame.header, lender_.Lend(frame.payload));
+  outgoing_ = MessageOf(frame);
   queue_.pop_front();
   writing_ = true;
-  StartWrite(&outgoing_);
+  call_->Write(outgoing_, write_.tag());
+}
+
+grpc::ByteBuffer StreamToServer::MessageOf(const OutgoingFrame& frame) {
+  if (!frame.bytes.empty()) return MakeMessage(frame.header, lender_.Lend(frame.bytes));
+  if (frame.values.empty()) return MakeMessage(frame.header);
+  if (frame.header.type == DataType::kFloat32) {
+    return MakeMessage(frame.header, lender_.Lend(std::as_bytes(frame.values)));
+  }
+  return MakeMessage(frame.header, CopyAs(frame.header.type, frame.values, pool_));
 }
 
 void StreamToServer::CloseWrites() {
@@ -53,38 +60,60 @@ void StreamToServer::CloseWrites() {
 
 void StreamToServer::Cancel() { context_.TryCancel(); }
 
-void StreamToServer::OnReadDone(bool ok) {
-  net::TakeOver(this);
-  if (!ok) {
-    {
-      const std::lock_guard lock(mutex_);
-      closed_ = true;
-      queue_.clear();
-    }
-    RemoveHold();
-    return;
+void StreamToServer::OnCompletion(int operation, bool ok) {
+  switch (operation) {
+    case kStart:
+      OnStarted(ok);
+      break;
+    case kRead:
+      OnRead(ok);
+      break;
+    case kWrite:
+    case kCloseWrites:
+      OnWritten(ok);
+      break;
+    default:
+      finished_ = true;
   }
-  absl::Status status;
-  if (own_end_.ok()) {
-    const ReceivedMessage message(incoming_);
-    const absl::StatusOr<FrameHeader> header = DecodeHeader(message.bytes());
-    status = header.status();
-    if (status.ok()) {
-      status = handler_.OnFrame(server_, *header, message.bytes().Tail(FrameHeader::kBytes));
-    }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!finished_ || writing_) return;
   }
-  incoming_.Clear();
-  if (!status.ok()) {
-    own_end_ = status;
-    Cancel();
-  }
-  net::HandOver(this);
-  // After a cancel too: only a read that fails tells that the stream has ended.
-  StartRead(&incoming_);
+  handler_.OnEnd(id_, own_end_.ok() ? net::FromGrpc(end_) : own_end_);
 }
 
-void StreamToServer::OnWriteDone(bool ok) {
-  net::TakeOver(this);
+void StreamToServer::OnStarted(bool ok) {
+  if (!ok) return OnRead(false);
+  call_->Read(&incoming_, read_.tag());
+  const std::lock_guard lock(mutex_);
+  started_ = true;
+  PumpLocked();
+}
+
+void StreamToServer::OnRead(bool ok) {
+  if (!ok) {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    queue_.clear();
+    call_->Finish(&end_, finish_.tag());
+    return;
+  }
+  grpc::ByteBuffer buffer;
+  buffer.Swap(&incoming_);
+  // After a cancel too: only a read that fails tells that the stream has ended.
+  call_->Read(&incoming_, read_.tag());
+  if (!own_end_.ok()) return;
+  const ReceivedMessage message(buffer);
+  const absl::StatusOr<FrameHeader> header = DecodeHeader(message.bytes());
+  own_end_ = header.status();
+  if (own_end_.ok()) {
+    own_end_ =
+        handler_.OnFrame(id_, *header, message.bytes().Tail(FrameHeader::kBytes, header->type));
+  }
+  if (!own_end_.ok()) Cancel();
+}
+
+void StreamToServer::OnWritten(bool ok) {
   FrameHeader written;
   {
     const std::lock_guard lock(mutex_);
@@ -92,14 +121,10 @@ void StreamToServer::OnWriteDone(bool ok) {
     outgoing_.Clear();
     written = writing_header_;
     if (!ok) closed_ = true;  // reading fails too, and ends the stream
+    if (closed_) return;
     PumpLocked();
   }
-  if (ok) handler_.OnWritten(server_, written);
-}
-
-void StreamToServer::OnDone(const grpc::Status& status) {
-  net::TakeOver(this);
-  handler_.OnEnd(server_, own_end_.ok() ? net::FromGrpc(status) : own_end_);
+  handler_.OnWritten(id_, written);
 }
 
 }  // namespace crossover::ps

@@ -15,44 +15,45 @@
 
 #include "absl/status/status.h"
 #include "net/identity.h"
+#include "ps/completion_loop.h"
 #include "ps/frame_buffer.h"
+#include "ps/part_pool.h"
 #include "ps/payload.h"
 #include "ps/wire.h"
 
 namespace crossover::ps {
 
 struct OutgoingFrame {
-  FrameHeader header;                  // payload_bytes follows from the payload
-  std::span<const std::byte> payload;  // borrowed until the frame has been answered
+  FrameHeader header;
+  // Borrowed until the frame has been answered: bytes as they are, or values that travel as the
+  // header's type.
+  std::span<const std::byte> bytes = {};
+  std::span<const float> values = {};
 };
 
-// What a stream tells its client, from gRPC's threads and never under the stream's
-// lock. OnFrame comes one at a time for each stream; OnWritten of a frame may come
-// after the frame's answer.
+// What a stream tells its client, on the loop's thread and never under the stream's lock. OnWritten
+// of a frame may come after the frame's answer.
 class FrameHandler {
  public:
   virtual ~FrameHandler() = default;
   // An error ends the stream with this status.
-  virtual absl::Status OnFrame(int server, const FrameHeader& header, const Payload& payload) = 0;
-  virtual void OnWritten(int server, const FrameHeader& header) = 0;
+  virtual absl::Status OnFrame(int stream, const FrameHeader& header, const Payload& payload) = 0;
+  virtual void OnWritten(int stream, const FrameHeader& header) = 0;
   // The stream has ended, with the server's status or our own; the last call.
-  virtual void OnEnd(int server, const absl::Status& status) = 0;
+  virtual void OnEnd(int stream, const absl::Status& status) = 0;
 };
 
 // Thread-safe. Must live from Start until its OnEnd, as must the handler; the lender
-// must outlive it.
-//
-// gRPC is called with the mutex held. That is safe because gRPC runs no reaction inside
-// a Start... call (a reaction goes to a thread of its own or to the end of the one
-// under way), and needed: a frame comes from any thread, and the hold that keeps OnDone
-// back is removed only after closed_ has been set under the mutex, so whoever has
-// found the stream open may start a write until it lets the mutex go.
-class StreamToServer final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+// must outlive it. gRPC is called with the mutex held: what completes comes through the queue,
+// never inside a call.
+class StreamToServer final : public Completing {
  public:
-  StreamToServer(int server, const std::string& address, FrameHandler& handler,
-                 SliceLender& lender);
+  // `id` is the handler's. Values that are not lent as they are take buffers of the pool's.
+  StreamToServer(int id, const std::string& address, FrameHandler& handler, SliceLender& lender,
+                 PartPool& pool);
 
-  void Start(const net::Identity& identity);
+  // `channel`: which of this worker's streams to the server (ps/wire.h).
+  void Start(const net::Identity& identity, int channel, CompletionLoop& loop);
   // Queues a frame. Without effect on a stream that has ended.
   void Send(const OutgoingFrame& frame);
   // Nothing more will be sent after what is queued.
@@ -60,26 +61,40 @@ class StreamToServer final : public grpc::ClientBidiReactor<grpc::ByteBuffer, gr
   // Ends the stream at once.
   void Cancel();
 
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnDone(const grpc::Status& status) override;
+  void OnCompletion(int operation, bool ok) override;
 
  private:
-  void PumpLocked();
+  enum Operation { kStart, kRead, kWrite, kCloseWrites, kFinish };
 
-  const int server_;
+  void OnStarted(bool ok);
+  void OnRead(bool ok);
+  void OnWritten(bool ok);
+  void PumpLocked();
+  grpc::ByteBuffer MessageOf(const OutgoingFrame& frame);
+
+  const int id_;
   FrameHandler& handler_;
   SliceLender& lender_;  // of the payloads
+  PartPool& pool_;
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
-  grpc::ByteBuffer incoming_;  // the reader's alone
-  absl::Status own_end_;       // the reader's alone: why it ended the stream
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
+  Completion start_{*this, kStart};
+  Completion read_{*this, kRead};
+  Completion write_{*this, kWrite};
+  Completion close_writes_{*this, kCloseWrites};
+  Completion finish_{*this, kFinish};
+  grpc::ByteBuffer incoming_;  // the loop's thread's alone, as is what follows
+  absl::Status own_end_;       // why we ended the stream
+  grpc::Status end_;
+  bool finished_ = false;
 
   std::mutex mutex_;
   std::deque<OutgoingFrame> queue_;
   FrameHeader writing_header_;
   grpc::ByteBuffer outgoing_;
-  bool writing_ = false;
+  bool started_ = false;
+  bool writing_ = false;  // or closing
   bool close_wanted_ = false;
   bool closed_ = false;  // no more writes: closed, broken or ended
 };

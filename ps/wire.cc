@@ -15,8 +15,7 @@ static_assert(std::endian::native == std::endian::little, "fields are copied as 
 
 constexpr uint32_t kMagic = 0x53504f58;
 constexpr uint8_t kFormat = 1;
-constexpr uint8_t kDtypeNone = 0;
-constexpr uint8_t kDtypeFp32 = 1;
+constexpr uint8_t kDtypeNone = 0;  // others are DataType's numbers
 
 // The header as it lies on the wire.
 struct RawHeader {
@@ -35,13 +34,14 @@ struct RawHeader {
 static_assert(sizeof(RawHeader) == FrameHeader::kBytes);
 
 enum class PartRule { kNone, kOptional, kRequired };
+enum class Values { kNone, kFloat32, kAnyWire };
 
 // What a frame of each kind looks like.
 struct KindRule {
   const char* name;
   PartRule part;
-  bool values;                 // the payload is fp32 values
-  int64_t payload_unit_bytes;  // the payload's size is a multiple of it
+  Values values;               // what the payload consists of
+  int64_t payload_unit_bytes;  // the payload's size is a multiple of it; of values, their size
   int64_t payload_bytes_min;
   int64_t payload_bytes_max;
   int64_t step_min;
@@ -57,14 +57,15 @@ constexpr int64_t kPlanBytesMax = 8 * (1 + kBucketsMax);
 
 // By FrameKind.
 constexpr KindRule kRules[] = {
-    {"", PartRule::kNone, false, 1, 0, 0, -1, -1, -1, -1, 0},
-    {"plan", PartRule::kNone, false, 8, 8, kPlanBytesMax, -1, -1, -1, -1, 0},
-    {"initialize", PartRule::kRequired, true, 4, 4, kValuesBytesMax, -1, -1, -1, -1, 0},
-    {"pull", PartRule::kRequired, false, 1, 0, 0, -1, -1, -1, -1, 0},
-    {"push", PartRule::kRequired, true, 4, 4, kValuesBytesMax, 0, kAny, 0, kAny, 0},
-    {"leave", PartRule::kNone, false, 1, 0, 0, -1, -1, -1, -1, 0},
-    {"reply", PartRule::kRequired, true, 4, 4, kValuesBytesMax, -1, kAny, 0, kAny, kAny},
-    {"ack", PartRule::kOptional, false, 1, 0, 0, -1, -1, -1, -1, 0},
+    {"", PartRule::kNone, Values::kNone, 1, 0, 0, -1, -1, -1, -1, 0},
+    {"plan", PartRule::kNone, Values::kNone, 8, 8, kPlanBytesMax, -1, -1, -1, -1, 0},
+    {"initialize", PartRule::kRequired, Values::kFloat32, 4, 4, kValuesBytesMax, -1, -1, -1, -1, 0},
+    {"pull", PartRule::kRequired, Values::kNone, 1, 0, 0, -1, -1, -1, -1, 0},
+    {"push", PartRule::kRequired, Values::kAnyWire, 2, 2, kValuesBytesMax, 0, kAny, 0, kAny, 0},
+    {"leave", PartRule::kNone, Values::kNone, 1, 0, 0, -1, -1, -1, -1, 0},
+    {"reply", PartRule::kRequired, Values::kAnyWire, 2, 2, kValuesBytesMax, -1, kAny, 0, kAny,
+     kAny},
+    {"ack", PartRule::kOptional, Values::kNone, 1, 0, 0, -1, -1, -1, -1, 0},
 };
 constexpr int kKinds = sizeof(kRules) / sizeof(kRules[0]);
 
@@ -77,22 +78,43 @@ absl::Status CheckRange(const char* kind, const char* field, int64_t value, int6
       absl::StrCat(kind, " frame: ", field, " is ", value, "; allowed are ", min, " to ", max));
 }
 
-absl::Status CheckFields(const RawHeader& raw, const KindRule& rule) {
-  if (raw.dtype != (rule.values ? kDtypeFp32 : kDtypeNone)) {
-    return absl::InvalidArgumentError(absl::StrFormat("%s frame: dtype is %d; allowed is %s",
-                                                      rule.name, raw.dtype,
-                                                      rule.values ? "1 (fp32)" : "0 (none)"));
+absl::Status CheckDtype(const RawHeader& raw, const KindRule& rule) {
+  switch (rule.values) {
+    case Values::kNone:
+      if (raw.dtype == kDtypeNone) return absl::OkStatus();
+      break;
+    case Values::kFloat32:
+      if (raw.dtype == static_cast<uint8_t>(DataType::kFloat32)) return absl::OkStatus();
+      break;
+    case Values::kAnyWire:
+      if (raw.dtype >= static_cast<uint8_t>(DataType::kFloat32) &&
+          raw.dtype <= static_cast<uint8_t>(DataType::kBfloat16)) {
+        return absl::OkStatus();
+      }
   }
+  const char* const allowed = rule.values == Values::kNone ? "is 0 (none)"
+                              : rule.values == Values::kFloat32
+                                  ? "is 1 (fp32)"
+                                  : "are 1 (fp32), 2 (fp16), 3 (bf16)";
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s frame: dtype is %d; allowed %s", rule.name, raw.dtype, allowed));
+}
+
+absl::Status CheckFields(const RawHeader& raw, const KindRule& rule) {
+  RETURN_IF_ERROR(CheckDtype(raw, rule));
   const bool has_part = raw.part != FrameHeader::kNoPart;
   if ((rule.part == PartRule::kRequired && !has_part) ||
       (rule.part == PartRule::kNone && has_part)) {
     return absl::InvalidArgumentError(absl::StrCat(
         rule.name, " frame: ", has_part ? "names a part; it has none" : "names no part"));
   }
-  if (raw.payload_bytes % rule.payload_unit_bytes != 0) {
+  const int64_t unit_bytes = rule.values == Values::kNone
+                                 ? rule.payload_unit_bytes
+                                 : BytesOf(static_cast<DataType>(raw.dtype));
+  if (raw.payload_bytes % unit_bytes != 0) {
     return absl::InvalidArgumentError(absl::StrCat(rule.name, " frame: payload of ",
                                                    raw.payload_bytes, " bytes is no multiple of ",
-                                                   rule.payload_unit_bytes));
+                                                   unit_bytes));
   }
   RETURN_IF_ERROR(CheckRange(rule.name, "payload_bytes", raw.payload_bytes, rule.payload_bytes_min,
                              rule.payload_bytes_max));
@@ -111,7 +133,8 @@ std::array<std::byte, FrameHeader::kBytes> EncodeHeader(const FrameHeader& heade
   raw.magic = kMagic;
   raw.format = kFormat;
   raw.kind = static_cast<uint8_t>(header.kind);
-  raw.dtype = RuleOf(header.kind).values ? kDtypeFp32 : kDtypeNone;
+  raw.dtype =
+      RuleOf(header.kind).values == Values::kNone ? kDtypeNone : static_cast<uint8_t>(header.type);
   raw.part = header.part;
   raw.payload_bytes = header.payload_bytes;
   raw.step = header.step;
@@ -154,6 +177,7 @@ absl::StatusOr<FrameHeader> DecodeHeader(const Payload& message) {
   RETURN_IF_ERROR(CheckFields(raw, rule));
   FrameHeader header;
   header.kind = static_cast<FrameKind>(raw.kind);
+  if (rule.values != Values::kNone) header.type = static_cast<DataType>(raw.dtype);
   header.part = raw.part;
   header.payload_bytes = raw.payload_bytes;
   header.step = raw.step;
@@ -162,7 +186,20 @@ absl::StatusOr<FrameHeader> DecodeHeader(const Payload& message) {
   return header;
 }
 
-absl::Status CheckPart(const FrameHeader& header, const ShardPlan& plan, int server) {
+DataType WireTypeOf(const proto::Job& job) {
+  switch (job.ps().wire()) {
+    case proto::ParameterServer::fp16:
+      return DataType::kFloat16;
+    case proto::ParameterServer::bf16:
+      return DataType::kBfloat16;
+    case proto::ParameterServer::fp32:
+      break;
+  }
+  return DataType::kFloat32;
+}
+
+absl::Status CheckPart(const FrameHeader& header, const ShardPlan& plan, int server,
+                       DataType wire) {
   const KindRule& rule = RuleOf(header.kind);
   if (header.part >= plan.parts.size()) {
     return absl::InvalidArgumentError(
@@ -174,10 +211,18 @@ absl::Status CheckPart(const FrameHeader& header, const ShardPlan& plan, int ser
                                                    " belongs to server ", part.server,
                                                    ", not to server ", server));
   }
-  if (rule.values && header.payload_bytes != 4 * part.length) {
+  if (rule.values == Values::kNone) return absl::OkStatus();
+  const DataType type = header.step < 0 ? DataType::kFloat32 : wire;  // only pushes have steps
+  if (header.type != type) {
+    return absl::InvalidArgumentError(absl::StrCat(rule.name, " frame: part ", header.part,
+                                                   " came as ", NameOf(header.type), ", not as ",
+                                                   NameOf(type)));
+  }
+  const int64_t bytes = static_cast<int64_t>(BytesOf(type)) * part.length;
+  if (header.payload_bytes != bytes) {
     return absl::InvalidArgumentError(absl::StrCat(rule.name, " frame: part ", header.part, " has ",
-                                                   4 * part.length, " bytes; ",
-                                                   header.payload_bytes, " came"));
+                                                   bytes, " bytes; ", header.payload_bytes,
+                                                   " came"));
   }
   return absl::OkStatus();
 }

@@ -5,7 +5,7 @@
 //   0-3     magic           0x53504f58, "XOPS"
 //   4       format          1
 //   5       kind
-//   6       dtype           0 none, 1 fp32
+//   6       dtype           of the payload's values: 0 none, 1 fp32, 2 fp16, 3 bf16
 //   7       zero
 //   8-11    part            index in ShardPlan::parts, 0xffffffff where there is none
 //   12-15   zero
@@ -22,6 +22,11 @@
 //   leave       worker   none                           ack; last on the stream
 //   reply       server   a part's parameters
 //   ack         server   none
+// Pushes and their replies travel as the job's ps.wire says, all else as fp32. A worker has
+// ps.channels streams to each server; the n-th of a server's parts travels, both ways, on stream
+// n % channels. Each stream says which one it is in its call's metadata; leave is for the first
+// alone.
+//
 // An error ends the stream: its gRPC status carries the code and the text.
 //
 // Pure functions; what is decoded has been checked as far as one frame allows.
@@ -39,12 +44,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/bucket_plan.h"
+#include "core/data_type.h"
 #include "core/shard_plan.h"
+#include "proto/job.pb.h"
 #include "ps/payload.h"
 
 namespace crossover::ps {
 
 inline constexpr char kExchangeMethod[] = "/crossover.ParameterServer/Exchange";
+// Which of a worker's streams to this server; absent: 0.
+inline constexpr char kChannelKey[] = "crossover-channel";
 
 enum class FrameKind : uint8_t {
   kPlan = 1,
@@ -62,6 +71,7 @@ struct FrameHeader {
   static constexpr uint32_t kNoPart = 0xffffffff;
 
   FrameKind kind = FrameKind::kAck;
+  DataType type = DataType::kFloat32;  // of the payload's values, where it consists of such
   uint32_t part = kNoPart;
   int64_t payload_bytes = 0;
   int64_t step = -1;
@@ -72,9 +82,11 @@ struct FrameHeader {
 std::array<std::byte, FrameHeader::kBytes> EncodeHeader(const FrameHeader& header);
 // Of a whole message, header and payload.
 absl::StatusOr<FrameHeader> DecodeHeader(const Payload& message);
+// How pushes and their replies travel in this job.
+DataType WireTypeOf(const proto::Job& job);
 // Whether the frame's part belongs to `server` and, where it carries values, has
-// the part's size.
-absl::Status CheckPart(const FrameHeader& header, const ShardPlan& plan, int server);
+// the part's size and the type that frames of its kind have where pushes travel as `wire`.
+absl::Status CheckPart(const FrameHeader& header, const ShardPlan& plan, int server, DataType wire);
 
 // What a server must know of the workers' model, equal on all of them. Buckets
 // follow one another without gaps, so their lengths say everything.

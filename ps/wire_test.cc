@@ -31,6 +31,12 @@ std::vector<FrameHeader> ValidHeaders() {
       {.kind = FrameKind::kPull, .part = 0},
       {.kind = FrameKind::kPush, .part = 1, .payload_bytes = 4, .step = 7, .version = 6},
       {.kind = FrameKind::kLeave},
+      {.kind = FrameKind::kPush,
+       .type = DataType::kFloat16,
+       .part = 1,
+       .payload_bytes = 6,
+       .step = 7,
+       .version = 6},
       {.kind = FrameKind::kReply,
        .part = 2,
        .payload_bytes = 4,
@@ -46,6 +52,7 @@ TEST(Wire, EveryKindComesBackAsItWas) {
     const auto decoded = Decode(Frame(header));
     ASSERT_TRUE(decoded.ok()) << decoded.status();
     EXPECT_EQ(decoded->kind, header.kind);
+    EXPECT_EQ(decoded->type, header.type);
     EXPECT_EQ(decoded->part, header.part);
     EXPECT_EQ(decoded->payload_bytes, header.payload_bytes);
     EXPECT_EQ(decoded->step, header.step);
@@ -89,7 +96,8 @@ TEST(Wire, NamesWhatIsWrong) {
   EXPECT_THAT(ErrorOfPushWith(5, 0), HasSubstr("kind is 0; allowed are 1 to 7"));
   EXPECT_THAT(ErrorOfPushWith(5, 8), HasSubstr("kind is 8"));
   EXPECT_THAT(ErrorOfPushWith(6, 0), HasSubstr("push frame: dtype is 0"));
-  EXPECT_THAT(ErrorOfPushWith(6, 2), HasSubstr("dtype is 2; allowed is 1 (fp32)"));
+  EXPECT_THAT(ErrorOfPushWith(6, 4),
+              HasSubstr("dtype is 4; allowed are 1 (fp32), 2 (fp16), 3 (bf16)"));
   EXPECT_THAT(ErrorOfPushWith(7, 1), HasSubstr("reserved bytes"));
   EXPECT_THAT(ErrorOfPushWith(12, 1), HasSubstr("reserved bytes"));
   EXPECT_THAT(ErrorOfPushWith(16, 8), HasSubstr("announces 8 payload bytes; 4 follow"));
@@ -111,6 +119,18 @@ TEST(Wire, RefusesFieldsThatAKindDoesNotHave) {
               HasSubstr("step is 2; allowed are -1 to -1"));
   EXPECT_THAT(error({.kind = FrameKind::kInitialize, .part = 1, .payload_bytes = 6}),
               HasSubstr("no multiple of 4"));
+  EXPECT_THAT(error({.kind = FrameKind::kInitialize,
+                     .type = DataType::kBfloat16,
+                     .part = 1,
+                     .payload_bytes = 8}),
+              HasSubstr("dtype is 3; allowed is 1 (fp32)"));
+  EXPECT_THAT(error({.kind = FrameKind::kPush,
+                     .type = DataType::kBfloat16,
+                     .part = 1,
+                     .payload_bytes = 5,
+                     .step = 0,
+                     .version = 0}),
+              HasSubstr("no multiple of 2"));
   EXPECT_THAT(error({.kind = FrameKind::kInitialize, .part = 1}), HasSubstr("allowed are 4 to"));
   EXPECT_THAT(error({.kind = FrameKind::kPlan}), HasSubstr("allowed are 8 to"));
   EXPECT_THAT(
@@ -128,7 +148,7 @@ TEST(Wire, SurvivesJunk) {
     Bytes bytes(random() % 80);
     for (std::byte& byte : bytes) byte = std::byte(random());
     if (round % 2 == 0) {
-      const FrameHeader header = ValidHeaders()[random() % 7];
+      const FrameHeader header = ValidHeaders()[random() % 8];
       bytes = Frame(header);
       for (int i = random() % 3; i >= 0; --i) bytes[random() % bytes.size()] = std::byte(random());
     }
@@ -148,18 +168,36 @@ TEST(Wire, ChecksThePart) {
   ASSERT_EQ(plan.parts.size(), 4u);  // 2 and 1 values on each server
   const FrameHeader push = {
       .kind = FrameKind::kPush, .part = 1, .payload_bytes = 4, .step = 0, .version = 0};
-  EXPECT_TRUE(CheckPart(push, plan, 0).ok());
-  EXPECT_THAT(CheckPart(push, plan, 1).message(),
-              HasSubstr("belongs to server 0, not to server 1"));
+  const auto check = [&](const FrameHeader& header, int server,
+                         DataType wire = DataType::kFloat32) {
+    return std::string(CheckPart(header, plan, server, wire).message());
+  };
+  EXPECT_EQ(check(push, 0), "");
+  EXPECT_THAT(check(push, 1), HasSubstr("belongs to server 0, not to server 1"));
   FrameHeader wrong = push;
   wrong.part = 4;
-  EXPECT_THAT(CheckPart(wrong, plan, 0).message(), HasSubstr("part 4; there are 4"));
+  EXPECT_THAT(check(wrong, 0), HasSubstr("part 4; there are 4"));
   wrong.part = FrameHeader::kNoPart;
-  EXPECT_FALSE(CheckPart(wrong, plan, 0).ok());
+  EXPECT_NE(check(wrong, 0), "");
   wrong = push;
   wrong.payload_bytes = 8;
-  EXPECT_THAT(CheckPart(wrong, plan, 0).message(), HasSubstr("part 1 has 4 bytes; 8 came"));
-  EXPECT_TRUE(CheckPart({.kind = FrameKind::kPull, .part = 1}, plan, 0).ok());
+  EXPECT_THAT(check(wrong, 0), HasSubstr("part 1 has 4 bytes; 8 came"));
+  EXPECT_EQ(check({.kind = FrameKind::kPull, .part = 1}, 0), "");
+
+  EXPECT_THAT(check(push, 0, DataType::kFloat16), HasSubstr("part 1 came as fp32, not as fp16"));
+  FrameHeader half = push;
+  half.type = DataType::kFloat16;
+  EXPECT_THAT(check(half, 0), HasSubstr("part 1 came as fp16, not as fp32"));
+  EXPECT_THAT(check(half, 0, DataType::kFloat16), HasSubstr("part 1 has 2 bytes; 4 came"));
+  half.payload_bytes = 2;
+  EXPECT_EQ(check(half, 0, DataType::kFloat16), "");
+  // First parameters, and replies to pulls, are exact.
+  EXPECT_EQ(
+      check({.kind = FrameKind::kInitialize, .part = 1, .payload_bytes = 4}, 0, DataType::kFloat16),
+      "");
+  EXPECT_EQ(check({.kind = FrameKind::kReply, .part = 1, .payload_bytes = 4, .version = 3}, 0,
+                  DataType::kFloat16),
+            "");
 }
 
 TEST(Plan, ComesBackAsItWas) {

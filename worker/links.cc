@@ -15,6 +15,7 @@
 #include "core/strategy_traits.h"
 #include "core/transport_costs.h"
 #include "os/host_identity.h"
+#include "ps/wire.h"
 
 namespace crossover::worker {
 namespace {
@@ -136,6 +137,8 @@ absl::StatusOr<std::unique_ptr<Links>> Links::Open(Options options, Timeline& ti
     client.servers = Addresses(options.roster.servers);
     client.part_bytes = job.ps().part_bytes();
     client.credits = job.ps().credits();
+    client.channels = job.ps().channels();
+    client.wire = ps::WireTypeOf(job);
     client.total_steps = options.total_steps;
     client.step_s = job.deadlines().step_s();
     client.connect_s = job.deadlines().join_s();

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "bench/comm/process_set.h"
+#include "bench/shared/process_set.h"
 #include "core/status.h"
 #include "os/files.h"
 #include "os/unique_fd.h"

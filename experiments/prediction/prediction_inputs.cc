@@ -94,8 +94,9 @@ void TakeBuckets(const proto::Job& job, const RunResult& run, PredictionInputs& 
   } else if (!TraitsOf(job).local_steps) {
     inputs.sources.push_back("buckets ready where the run's exchanges began");
   }
+  const double share = TraitsOf(job).servers ? ServersWireShare(job) : 1;
   for (size_t i = 0; i < bytes.size(); ++i) {
-    inputs.cost.buckets.push_back({bytes[i], ready[i] * inputs.cost.compute_s});
+    inputs.cost.buckets.push_back({share * bytes[i], ready[i] * inputs.cost.compute_s});
   }
 }
 
@@ -106,7 +107,8 @@ void TakeServers(const proto::Job& job, const RunResult& run, PredictionInputs& 
   double slowest = std::numeric_limits<double>::infinity();
   for (const ServerFigures& server : run.server_figures) {
     if (server.apply_ms_per_step <= 0 || server.parameter_bytes <= 0) continue;
-    const double bytes = static_cast<double>(server.parameter_bytes) * run.workers;
+    const double bytes =
+        ServersWireShare(job) * static_cast<double>(server.parameter_bytes) * run.workers;
     // A step that does not exchange has no apply; the figure is over all steps.
     const double exchanged = run.steps > 0 && run.synchronisations > 0
                                  ? static_cast<double>(run.synchronisations) / run.steps

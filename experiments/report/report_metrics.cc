@@ -196,8 +196,7 @@ constexpr Metric kMetrics[] = {
      nullptr, FormatNumber},
     {"server_figures.parameter_bytes", "Server's parameters", "Bytes of the model that it holds.",
      nullptr, FormatBytes},
-    {"server_figures.state_bytes", "Server's state", "Optimizer state and staging.", nullptr,
-     FormatBytes},
+    {"server_figures.state_bytes", "Server's state", "Optimizer state.", nullptr, FormatBytes},
     {"server_figures.apply_ms_per_step", "Server's apply ms/step",
      "Summing and optimizer over all its threads, over steps of a worker.", nullptr, FormatNumber},
     {"server_figures.pushes", "Server's pushes", "Part pushes that it applied.", nullptr,
@@ -206,7 +205,8 @@ constexpr Metric kMetrics[] = {
     {"synchronisations", "Synchronisations", "Steps at whose end values were exchanged.",
      Of<&R::synchronisations>, FormatCount},
     {"bytes_formula_per_step", "Formula, each way",
-     "What a worker should send in a synchronised step: the model's bytes M to servers; in a "
+     "What a worker should send in a synchronised step: the model's bytes M to servers, M/2 where "
+     "halves travel (`ps.wire`); in a "
      "collective of N what its algorithm's closed form says, 2(N-1)/N M in a ring.",
      Of<&R::bytes_formula_per_step>, FormatBytes},
     {"bytes_sent_per_step", "Sent",

@@ -197,7 +197,7 @@ Table ServerTable(const std::vector<const StrategySummary*>& strategies) {
                {"Rank", ""},
                {"Host", ""},
                {"Parameters", ""},
-               {"State", "Optimizer state and staging."},
+               {"State", "Optimizer state."},
                {"Apply ms/step", "Summing and optimizer, all threads."},
                {"Pushes", "Part pushes applied."},
                {"Peak memory", ""}},
