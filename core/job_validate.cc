@@ -24,6 +24,7 @@ constexpr int64_t kNameBytesMax = 200;
 constexpr int64_t kPathBytesMax = 4096;
 constexpr int64_t kBatchMax = 1 << 30;
 constexpr int64_t kEmulatedBatchMax = 1 << 22;
+constexpr int64_t kWorkersMax = 1024;
 constexpr int64_t kSamplesMax = int64_t{1} << 40;
 constexpr int64_t kPieceBytesMax = 64 * kMebibyte;
 constexpr int64_t kCreditsMax = 1 << 20;
@@ -151,7 +152,7 @@ absl::Status CheckData(const proto::Job& job) {
 absl::Status CheckBatch(const proto::Job& job) {
   RETURN_IF_ERROR(Whole(job, "global_batch", 1, kBatchMax));
   RETURN_IF_ERROR(Whole(job, "accumulation", 1, 65536));
-  RETURN_IF_ERROR(Whole(job, "workers", 1, 1024));
+  RETURN_IF_ERROR(Whole(job, "workers", 1, kWorkersMax));
   const int64_t unit = int64_t{job.workers()} * job.accumulation();
   const int64_t below = job.global_batch() / unit * unit;
   if (below == job.global_batch()) return absl::OkStatus();
@@ -189,6 +190,10 @@ absl::Status CheckOptimizer(const proto::Job& job) {
                    "--optimizer.name=sgd, or --optimizer.momentum=0.9");
   }
   RETURN_IF_ERROR(Real(job, "optimizer.weight_decay", kPenalty));
+  if (job.optimizer().clip_norm() != 0) {
+    return Refusal("optimizer.clip_norm", FoundAt(job, "optimizer.clip_norm"),
+                   "0: this build clips no gradients", "--optimizer.clip_norm=0");
+  }
   RETURN_IF_ERROR(Real(job, "optimizer.beta1", kMomentum));
   RETURN_IF_ERROR(Real(job, "optimizer.beta2", kMomentum));
   return Real(job, "optimizer.epsilon", kEpsilon);
@@ -221,12 +226,26 @@ absl::string_view WhyNotDeterministic(proto::Strategy::Name strategy) {
   return "";
 }
 
+// What servers do with pushes.
+absl::Status CheckPolicy(const proto::Job& job) {
+  RETURN_IF_ERROR(Whole(job, "ps.staleness_bound", 0, kStepsMax));
+  RETURN_IF_ERROR(Whole(job, "ps.backup_workers", 0, kWorkersMax - 1));
+  if (job.strategy() == proto::Strategy::ps_backup &&
+      job.ps().backup_workers() >= job.workers()) {
+    return Refusal("ps.backup_workers", FoundAt(job, "ps.backup_workers"),
+                   absl::StrCat("0 to ", job.workers() - 1, ", fewer than the ", job.workers(),
+                                " workers"),
+                   Flag("ps.backup_workers", job.workers() - 1));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckStrategy(const proto::Job& job) {
-  if (job.strategy() >= proto::Strategy::ps_backup) {
+  if (job.strategy() > proto::Strategy::ps_backup) {
     return Refusal("strategy", StrategyName(job.strategy()), "one that this build has",
                    "--strategy=ps_async");
   }
-  RETURN_IF_ERROR(Whole(job, "ps.staleness_bound", 0, kStepsMax));
+  RETURN_IF_ERROR(CheckPolicy(job));
   RETURN_IF_ERROR(PieceBytes(job, "ps.part_bytes", job.ps().part_bytes()));
   RETURN_IF_ERROR(Whole(job, "ps.credits", 1, kCreditsMax));
   if (job.deterministic() && job.allreduce().has_algorithm() &&

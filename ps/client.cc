@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -35,6 +36,7 @@ class Client::Impl final : public FrameHandler {
   void BeginStep(int64_t step, std::span<const float> source, std::span<float> destination);
   void PushBucket(int bucket);
   absl::Status Wait();
+  int64_t OldestVersion() const;
   absl::Status Leave();
   void Abort(const absl::Status& why);
   ClientCounters counters() const;
@@ -70,6 +72,7 @@ class Client::Impl final : public FrameHandler {
   void SendToAll(FrameKind kind, std::span<const std::byte> payload);
   void SendPart(const Part& part, FrameHeader header, std::span<const float> values);
   void PushLocked(int server);
+  void CountStalenessLocked(const FrameHeader& reply, int64_t pushed_version);
   void FinishBucketIfDoneLocked(int bucket);
   void FailLocked(const absl::Status& why);
   std::string WhereLocked() const;
@@ -299,6 +302,13 @@ absl::Status Client::Impl::Wait() {
   return absl::OkStatus();
 }
 
+int64_t Client::Impl::OldestVersion() const {
+  const std::lock_guard lock(mutex_);
+  int64_t oldest = std::numeric_limits<int64_t>::max();
+  for (const PartState& part : parts_) oldest = std::min(oldest, part.version);
+  return oldest;
+}
+
 absl::Status Client::Impl::Leave() {
   {
     const std::lock_guard lock(mutex_);
@@ -371,6 +381,7 @@ absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const 
                                                      " that nothing asked for"));
     }
     state.awaited = Awaited::kNothing;
+    if (awaited == Awaited::kPush) CountStalenessLocked(header, state.version);
     state.version = header.version;
     destination = destination_;
   }
@@ -390,6 +401,13 @@ absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const 
   if (--bucket.unanswered_parts == 0) bucket.answered_ns = timeline_.clock().NowNs();
   FinishBucketIfDoneLocked(part.bucket);
   return absl::OkStatus();
+}
+
+void Client::Impl::CountStalenessLocked(const FrameHeader& reply, int64_t pushed_version) {
+  const int64_t own_updates = reply.late ? 0 : 1;
+  counters_.late_pushes += reply.late ? 1 : 0;
+  counters_.staleness_max =
+      std::max(counters_.staleness_max, reply.version - pushed_version - own_updates);
 }
 
 void Client::Impl::OnWritten(int, const FrameHeader& header) {
@@ -485,6 +503,7 @@ void Client::BeginStep(int64_t step, std::span<const float> source, std::span<fl
 }
 void Client::PushBucket(int bucket) { impl_->PushBucket(bucket); }
 absl::Status Client::Wait() { return impl_->Wait(); }
+int64_t Client::OldestVersion() const { return impl_->OldestVersion(); }
 absl::Status Client::Leave() { return impl_->Leave(); }
 void Client::Abort(const absl::Status& why) { impl_->Abort(why); }
 ClientCounters Client::counters() const { return impl_->counters(); }

@@ -28,6 +28,10 @@ namespace crossover::ps {
 struct ClientCounters {
   int64_t sent_bytes = 0;
   int64_t received_bytes = 0;
+  int64_t late_pushes = 0;  // of parts, that a server told this worker were late
+  // Most updates that others made to a part between the version that a push was computed from
+  // and its reply; where nothing holds replies back, the staleness of the push.
+  int64_t staleness_max = 0;
 };
 
 // Belongs to the compute thread, except where stated. After an error every call
@@ -80,6 +84,9 @@ class Client {
   void PushBucket(int bucket);
   // Blocks until every part of the step has been answered.
   absl::Status Wait();
+
+  // The oldest version among the parts. Between a step's Wait and the next step's first push.
+  int64_t OldestVersion() const;
 
   // Tells the servers that this worker pushes no more, and ends the streams. Blocks.
   absl::Status Leave();

@@ -175,6 +175,47 @@ TEST(Exchange, BoundHoldsAndIsNeverPassed) {
   EXPECT_TRUE(fast->Leave().ok());
 }
 
+// Worker 0 closes each step alone; worker 1 comes with its step 0 after two of them.
+TEST(Exchange, ALateWorkerIsToldAndGoesOnWithTheOpenStep) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_backup, 2, 2), {40, 0, 60});
+  Timeline timeline(cluster.clock());
+  auto first = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
+  auto late = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), timeline);
+  std::vector<float> parameters(kLength), late_parameters(kLength);
+  ASSERT_TRUE(first->Initialize(FirstParameters()).ok());
+  ASSERT_TRUE(first->Pull(parameters).ok());
+  ASSERT_TRUE(late->Pull(late_parameters).ok());
+  const std::vector<float> gradient(kLength, 1);
+  const auto step = [&gradient](Client& client, int64_t step, std::vector<float>& parameters) {
+    client.BeginStep(step, gradient, parameters);
+    for (int bucket = 0; bucket < 3; ++bucket) client.PushBucket(bucket);
+    return client.Wait();
+  };
+  ASSERT_TRUE(step(*first, 0, parameters).ok());
+  ASSERT_TRUE(step(*first, 1, parameters).ok());
+  ASSERT_TRUE(step(*late, 0, late_parameters).ok());
+  EXPECT_EQ(late_parameters, parameters);
+  constexpr int64_t kParts = 2 * (5 + 8);  // of each server, 20 and 30 values in parts of 4
+  EXPECT_EQ(late->counters().late_pushes, kParts);
+  EXPECT_EQ(late->counters().staleness_max, 2);
+  EXPECT_EQ(late->OldestVersion(), 2);
+  ASSERT_TRUE(step(*late, 2, late_parameters).ok());
+  EXPECT_EQ(late->counters().late_pushes, kParts);  // that one counted
+  EXPECT_EQ(late->OldestVersion(), 3);
+  EXPECT_EQ(first->counters().late_pushes, 0);
+  int64_t pushes = 0, late_pushes = 0;
+  for (int rank = 0; rank < 2; ++rank) {
+    const proto::ServerReport report = cluster.server(rank).report();
+    pushes += report.pushes();
+    late_pushes += report.late_pushes(1);
+    EXPECT_EQ(report.late_pushes(0), 0);
+    EXPECT_EQ(report.payload_received_bytes(), 4 * report.parameter_bytes());
+    EXPECT_DOUBLE_EQ(report.effective_learning_rate(), 0.125);
+  }
+  EXPECT_EQ(pushes, 3 * kParts);
+  EXPECT_EQ(late_pushes, kParts);
+}
+
 TEST(Exchange, LocalSgdAveragesParameters) {
   proto::Job job = TestJob(proto::Strategy::local_sgd, 2, 2);
   job.mutable_local_sgd()->set_through(proto::LocalSgd::servers);

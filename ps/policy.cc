@@ -13,6 +13,10 @@ Policy PolicyFor(const proto::Job& job) {
       policy.lead_steps_max = 0;
       policy.rank_order = job.deterministic();
       return policy;
+    case proto::Strategy::ps_backup:
+      policy.contributions = job.workers() - job.ps().backup_workers();
+      policy.drops_late = true;
+      return policy;
     case proto::Strategy::ps_ssp:
       policy.lead_steps_max = job.ps().staleness_bound();
       return policy;
@@ -24,7 +28,6 @@ Policy PolicyFor(const proto::Job& job) {
       policy.pushed = Pushed::kParameters;
       policy.rank_order = job.deterministic();
       return policy;
-    case proto::Strategy::ps_backup:
     case proto::Strategy::ps_async_dc:
     case proto::Strategy::ps_async_scaled:
     case proto::Strategy::ps_elastic:
@@ -35,6 +38,10 @@ Policy PolicyFor(const proto::Job& job) {
   }
   CROSSOVER_CHECK(false, "a job without servers was given to a server");
   return policy;
+}
+
+int64_t OpenStep(const Policy& policy, int64_t step, int64_t oldest_version) {
+  return policy.drops_late ? oldest_version : step + 1;
 }
 
 }  // namespace crossover::ps

@@ -3,6 +3,7 @@
 //
 //                    contributions    lead    what is pushed
 //   ps_sync          workers          0       gradients
+//   ps_backup        workers - b      none    gradients; those of a closed step are dropped
 //   ps_ssp           1                s       gradients
 //   ps_async         1                none    gradients
 //   local_sgd        workers          0       parameters (averaged)
@@ -22,8 +23,11 @@ struct Policy {
   static constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 
   int workers = 1;
-  // Contributions that make one update, averaged: either all workers' or one.
+  // Contributions that make one update, averaged: all workers' or one, or with drops_late some.
   int contributions = 1;
+  // Version v of a part is step v: a push from an older version has come after its step closed
+  // and is not applied, and its worker goes on with the step that is open (OpenStep).
+  bool drops_late = false;
   // A worker that has pushed step t gets its reply, and so may begin step t+1, once
   // the slowest worker has completed (pushed) at least t+1-lead steps. Where an
   // update needs all workers' contributions, the reply also waits for that update.
@@ -35,6 +39,12 @@ struct Policy {
 
 // The policy of a validated job whose strategy uses servers.
 Policy PolicyFor(const proto::Job& job);
+
+// The step with which a worker goes on that has done `step` and now has parts of versions from
+// `oldest_version` on. With drops_late it leaves out steps that closed without it, so all workers
+// end together after as many updates as the job has steps; the oldest version of its parts is
+// larger after each step, since every answered push has seen its version replaced.
+int64_t OpenStep(const Policy& policy, int64_t step, int64_t oldest_version);
 
 }  // namespace crossover::ps
 

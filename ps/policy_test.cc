@@ -21,6 +21,17 @@ TEST(Policy, SyncWaitsForAll) {
   EXPECT_FALSE(policy.rank_order);
 }
 
+TEST(Policy, BackupWorkersCloseAStepWithoutTheSlowest) {
+  proto::Job job = JobWith(proto::Strategy::ps_backup);
+  job.mutable_ps()->set_backup_workers(2);
+  const Policy policy = PolicyFor(job);
+  EXPECT_EQ(policy.contributions, 1);
+  EXPECT_TRUE(policy.drops_late);
+  EXPECT_EQ(policy.lead_steps_max, Policy::kUnbounded);
+  EXPECT_EQ(OpenStep(policy, 3, 7), 7);
+  EXPECT_EQ(OpenStep(PolicyFor(JobWith(proto::Strategy::ps_async)), 3, 7), 4);
+}
+
 TEST(Policy, BoundedStalenessTakesTheBound) {
   proto::Job job = JobWith(proto::Strategy::ps_ssp);
   EXPECT_EQ(PolicyFor(job).lead_steps_max, 3);

@@ -17,6 +17,7 @@ struct ServedShards::ServedPart {
     int64_t held_since_ns = -1;  // or -1
     int64_t held_replies = 0;
     int64_t held_ns = 0;
+    int64_t late_pushes = 0;
   };
 
   ServedPart(const proto::Job& job, const Policy& policy, int64_t length, int64_t total_steps)
@@ -26,7 +27,7 @@ struct ServedShards::ServedPart {
   ShardPart shard;
   std::vector<PerWorker> workers;
   int64_t apply_ns = 0;
-  int64_t pushes = 0;
+  int64_t pushes = 0;  // late ones too
   int64_t replies = 0;
   int64_t lead_steps_max = 0;
 };
@@ -39,12 +40,8 @@ grpc::Slice CopyOf(const ShardPart& shard) {
   return grpc::Slice(shard.parameters().data(), shard.parameters().size_bytes());
 }
 
-FrameHeader ReplyHeader(uint32_t part, int64_t step, int64_t version, int64_t held_ns) {
-  return {.kind = FrameKind::kReply,
-          .part = part,
-          .step = step,
-          .version = version,
-          .held_ns = held_ns};
+FrameHeader ReplyHeader(uint32_t part, int64_t step, int64_t version) {
+  return {.kind = FrameKind::kReply, .part = part, .step = step, .version = version};
 }
 
 }  // namespace
@@ -80,7 +77,7 @@ absl::StatusOr<std::vector<Reply>> ServedShards::Initialize(int worker, const Fr
   const grpc::Slice copy = CopyOf(part.shard);
   for (int other = 0; other < policy_.workers; ++other) {
     if (!std::exchange(part.workers[other].pull_waits, false)) continue;
-    replies.push_back({other, MakeMessage(ReplyHeader(header.part, -1, 0, 0), copy)});
+    replies.push_back({other, MakeMessage(ReplyHeader(header.part, -1, 0), copy)});
   }
   return replies;
 }
@@ -95,7 +92,7 @@ absl::StatusOr<std::vector<Reply>> ServedShards::Pull(int worker, const FrameHea
   }
   std::vector<Reply> replies;
   if (part.shard.initialized()) {
-    replies.push_back({worker, MakeMessage(ReplyHeader(header.part, -1, part.shard.version(), 0),
+    replies.push_back({worker, MakeMessage(ReplyHeader(header.part, -1, part.shard.version()),
                                            CopyOf(part.shard))});
   } else {
     state.pull_waits = true;
@@ -117,6 +114,7 @@ absl::StatusOr<std::vector<Reply>> ServedShards::Push(int worker, const FrameHea
   recorder_.Record(header.step, plan_.parts[header.part].bucket, {start_ns, end_ns},
                    !pushed->released.empty());
   ++part.pushes;
+  if (pushed->late) ++part.workers[worker].late_pushes;
   if (pushed->held) {
     part.workers[worker].held_since_ns = clock_.NowNs();
     ++part.workers[worker].held_replies;
@@ -132,15 +130,15 @@ std::vector<Reply> ServedShards::Replies(ServedPart& part, uint32_t id,
   const grpc::Slice copy = CopyOf(part.shard);
   for (const Release& release : released) {
     ServedPart::PerWorker& state = part.workers[release.worker];
-    int64_t held_ns = 0;
+    FrameHeader header = ReplyHeader(id, release.step, release.version);
+    header.late = release.late;
     if (state.held_since_ns >= 0) {
-      held_ns = clock_.NowNs() - std::exchange(state.held_since_ns, -1);
-      state.held_ns += held_ns;
+      header.held_ns = clock_.NowNs() - std::exchange(state.held_since_ns, -1);
+      state.held_ns += header.held_ns;
     }
     part.lead_steps_max = std::max(part.lead_steps_max, release.lead_steps);
     ++part.replies;
-    replies.push_back({release.worker,
-                       MakeMessage(ReplyHeader(id, release.step, release.version, held_ns), copy)});
+    replies.push_back({release.worker, MakeMessage(header, copy)});
   }
   return replies;
 }
@@ -164,6 +162,7 @@ ServedShards::LeaveOutcome ServedShards::Leave(int worker) {
 
 void ServedShards::AddTo(proto::ServerReport& report) const {
   Histogram staleness;
+  RateSums rates;
   std::vector<ServedPart::PerWorker> workers(policy_.workers);
   for (const int id : plan_.server_parts[server_]) {
     const ServedPart& part = *parts_[id];
@@ -177,9 +176,14 @@ void ServedShards::AddTo(proto::ServerReport& report) const {
     report.set_payload_sent_bytes(report.payload_sent_bytes() + part.replies * bytes);
     report.set_lead_steps_max(std::max(report.lead_steps_max(), part.lead_steps_max));
     staleness.Merge(part.shard.staleness());
+    rates.contributions += part.shard.rates().contributions;
+    rates.scheduled += part.shard.rates().scheduled;
+    rates.effective += part.shard.rates().effective;
     for (int worker = 0; worker < policy_.workers; ++worker) {
       workers[worker].held_replies += part.workers[worker].held_replies;
       workers[worker].held_ns += part.workers[worker].held_ns;
+      workers[worker].late_pushes += part.workers[worker].late_pushes;
+      report.set_pushes(report.pushes() - part.workers[worker].late_pushes);
     }
   }
   for (const int64_t count : staleness.counts()) report.add_staleness_histogram(count);
@@ -187,6 +191,12 @@ void ServedShards::AddTo(proto::ServerReport& report) const {
   for (const ServedPart::PerWorker& worker : workers) {
     report.add_held_replies(worker.held_replies);
     report.add_held_ns(worker.held_ns);
+    report.add_late_pushes(worker.late_pushes);
+  }
+  if (rates.contributions > 0) {
+    const auto contributions = static_cast<double>(rates.contributions);
+    report.set_scheduled_learning_rate(rates.scheduled / contributions);
+    report.set_effective_learning_rate(rates.effective / contributions);
   }
   recorder_.AddTo(report);
 }

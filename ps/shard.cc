@@ -17,6 +17,8 @@ namespace {
 struct WorkerState {
   int64_t completed_steps = 0;  // pushes taken
   bool unanswered = false;      // its last push has had no reply
+  bool late = false;            // that push was dropped
+  int64_t answer_version = 0;   // the first whose parameters may answer it
   bool left = false;
   // A contribution that came before its turn (rank order only); empty otherwise.
   std::vector<float> staged;
@@ -27,18 +29,25 @@ struct WorkerState {
 struct ShardPart::Impl {
   Impl(const proto::Job& job, const Policy& policy, int64_t length, int64_t total_steps);
 
-  bool AllContribute() const { return policy.contributions == policy.workers; }
+  bool AllContribute() const {
+    return policy.contributions == policy.workers && !policy.drops_late;
+  }
+  bool IsLate(int64_t from_version) const {
+    return policy.drops_late && (from_version < version || version >= total_steps);
+  }
   absl::Status CheckPush(int worker, int64_t step, int64_t from_version,
                          const Payload& payload) const;
   absl::Status CheckComplete() const;
   void Sum(int worker, const Payload& payload);
   void AddInRankOrder(int worker, const Payload& payload);
   void Update(int64_t step);
+  void ApplyGradient(int64_t step);
   int64_t SlowestCompleted() const;
   std::vector<Release> TakeReleases();
 
   const Policy policy;
   const int64_t length;
+  const int64_t total_steps;
   const LearningRateSchedule schedule;
   const double rate_factor;
   const int64_t first_phase_steps;
@@ -52,12 +61,14 @@ struct ShardPart::Impl {
   int contributed = 0;  // to the next update
   int next_rank = 0;    // whose contribution is summed next (rank order only)
   Histogram staleness;
+  RateSums rates;
 };
 
 ShardPart::Impl::Impl(const proto::Job& job, const Policy& policy, int64_t length,
                       int64_t total_steps)
     : policy(policy),
       length(length),
+      total_steps(total_steps),
       schedule(job.learning_rate(), job.global_batch(), total_steps),
       rate_factor(PushRateFactor(job)),
       first_phase_steps(MakeAveragingSchedule(job.local_sgd(), total_steps).first_phase_steps),
@@ -65,7 +76,8 @@ ShardPart::Impl::Impl(const proto::Job& job, const Policy& policy, int64_t lengt
       sum(length),
       workers(policy.workers) {
   CROSSOVER_CHECK(length > 0, "a part has at least one value");
-  CROSSOVER_CHECK(policy.contributions == 1 || policy.contributions == policy.workers,
+  CROSSOVER_CHECK(policy.drops_late || policy.contributions == 1 ||
+                      policy.contributions == policy.workers,
                   "an update is made of one contribution or of all workers'");
   if (policy.pushed == Pushed::kGradients) {
     optimizer.emplace(job.optimizer(), length);
@@ -91,13 +103,14 @@ absl::Status ShardPart::Impl::CheckPush(int worker, int64_t step, int64_t from_v
     return absl::InvalidArgumentError(
         absl::StrCat(who, payload.size_bytes(), " bytes where the part has ", 4 * length));
   }
-  if (step != state.completed_steps) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(who, "its next step is ", state.completed_steps));
+  if (policy.drops_late ? step < state.completed_steps : step != state.completed_steps) {
+    return absl::InvalidArgumentError(absl::StrCat(who, "its next step is ", state.completed_steps,
+                                                   policy.drops_late ? " or a later one" : ""));
   }
   if (state.unanswered) {
     return absl::FailedPreconditionError(
-        absl::StrCat(who, "its push for step ", step - 1, " has not been answered"));
+        absl::StrCat(who, "its push for step ", state.completed_steps - 1,
+                     " has not been answered"));
   }
   if (AllContribute() && from_version != version) {
     return absl::InvalidArgumentError(absl::StrCat(who, "computed from version ", from_version,
@@ -112,16 +125,24 @@ absl::Status ShardPart::Impl::CheckPush(int worker, int64_t step, int64_t from_v
 
 // Whether the next update can still be complete.
 absl::Status ShardPart::Impl::CheckComplete() const {
-  if (!AllContribute()) return absl::OkStatus();
+  if (!AllContribute() && !policy.drops_late) return absl::OkStatus();
+  if (policy.drops_late && version >= total_steps) return absl::OkStatus();
+  int contributors = 0;  // that have contributed or still can
+  int first_gone = -1;
   for (int worker = 0; worker < policy.workers; ++worker) {
     const WorkerState& state = workers[worker];
-    if (state.left && state.completed_steps <= version) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("worker ", worker, " left after ", state.completed_steps, " steps; step ",
-                       version, " needs the contributions of all ", policy.workers, " workers"));
+    if (!state.left || state.answer_version > version) {
+      ++contributors;
+    } else if (first_gone < 0) {
+      first_gone = worker;
     }
   }
-  return absl::OkStatus();
+  if (contributors >= policy.contributions) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "worker ", first_gone, " left after ", workers[first_gone].completed_steps, " steps; step ",
+      version, " needs the contributions of ",
+      AllContribute() ? "all " : absl::StrCat(policy.contributions, " of the "), policy.workers,
+      " workers"));
 }
 
 void ShardPart::Impl::Sum(int worker, const Payload& payload) {
@@ -154,10 +175,18 @@ void ShardPart::Impl::AddInRankOrder(int worker, const Payload& payload) {
   }
 }
 
+void ShardPart::Impl::ApplyGradient(int64_t step) {
+  const double rate = rate_factor * schedule.At(policy.drops_late ? version : step);
+  optimizer->Apply(0, parameters, sum, rate, version);
+  rates.contributions += policy.contributions;
+  rates.scheduled += policy.contributions * rate;
+  rates.effective += policy.contributions * rate;
+}
+
 void ShardPart::Impl::Update(int64_t step) {
   DivideBy(sum, policy.contributions);
   if (policy.pushed == Pushed::kGradients) {
-    optimizer->Apply(0, parameters, sum, rate_factor * schedule.At(step), version);
+    ApplyGradient(step);
   } else if (step < first_phase_steps || outer->IsPlainAverage()) {
     parameters.swap(sum);
   } else {
@@ -185,9 +214,9 @@ std::vector<Release> ShardPart::Impl::TakeReleases() {
     if (!state.unanswered || state.left) continue;
     const int64_t lead_steps = state.completed_steps - slowest;
     if (lead_steps > policy.lead_steps_max) continue;
-    if (AllContribute() && state.completed_steps > version) continue;
+    if (state.answer_version > version) continue;
     state.unanswered = false;
-    released.push_back({worker, state.completed_steps - 1, version, lead_steps});
+    released.push_back({worker, state.completed_steps - 1, version, lead_steps, state.late});
   }
   return released;
 }
@@ -221,10 +250,15 @@ absl::StatusOr<PushResult> ShardPart::Push(int worker, int64_t step, int64_t ver
   WorkerState& state = impl.workers[worker];
   PushResult result;
   result.staleness = impl.version - version;
-  impl.staleness.Add(result.staleness);
-  impl.Sum(worker, payload);
-  ++state.completed_steps;
+  result.late = impl.IsLate(version);
+  state.completed_steps = step + 1;
   state.unanswered = true;
+  state.late = result.late;
+  if (!result.late) {
+    impl.staleness.Add(result.staleness);
+    impl.Sum(worker, payload);
+    state.answer_version = impl.version + 1;
+  }
   if (impl.contributed == impl.policy.contributions) {
     impl.Update(step);
     result.applied = true;
@@ -262,5 +296,6 @@ int64_t ShardPart::state_bytes() const {
 }
 
 const Histogram& ShardPart::staleness() const { return impl_->staleness; }
+const RateSums& ShardPart::rates() const { return impl_->rates; }
 
 }  // namespace crossover::ps

@@ -107,6 +107,93 @@ TEST(Shard, AsyncAppliesAtOnceWithTheRateOfThePushedStep) {
   EXPECT_THAT(part.staleness().counts(), ElementsAre(2, 0, 1));
 }
 
+proto::Job BackupJob(int workers, int backup_workers) {
+  proto::Job job = SgdJob(proto::Strategy::ps_backup, workers);
+  job.mutable_ps()->set_backup_workers(backup_workers);
+  return job;
+}
+
+// Rate 0.5: 10 - 0.5 (2 + 4) / 2 = 8.5; worker 2's gradient of step 0 comes late; from its reply
+// it computes for step 1, which it closes with worker 0: 8.5 - 0.5 (1 + 3) / 2 = 7.5; worker 1 is
+// late.
+TEST(Shard, BackupWorkersAreLateOnceAndCountAgain) {
+  ShardPart part = Part(BackupJob(3, 1), {10});
+  EXPECT_THAT(Push(part, 0, 0, 0, {2})->released, IsEmpty());
+  const auto closing = Push(part, 1, 0, 0, {4});
+  ASSERT_TRUE(closing.ok()) << closing.status();
+  EXPECT_TRUE(closing->applied);
+  EXPECT_THAT(Workers(closing->released), ElementsAre(0, 1));
+  EXPECT_THAT(Values(part), ElementsAre(8.5f));
+
+  const auto late = Push(part, 2, 0, 0, {1000});
+  ASSERT_TRUE(late.ok()) << late.status();
+  EXPECT_TRUE(late->late);
+  EXPECT_FALSE(late->applied);
+  EXPECT_EQ(late->staleness, 1);
+  ASSERT_THAT(Workers(late->released), ElementsAre(2));
+  EXPECT_TRUE(late->released[0].late);
+  EXPECT_EQ(late->released[0].version, 1);
+  EXPECT_THAT(Values(part), ElementsAre(8.5f));
+
+  ASSERT_TRUE(Push(part, 2, 1, 1, {1}).ok());
+  const auto second = Push(part, 0, 1, 1, {3});
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_THAT(Workers(second->released), ElementsAre(0, 2));
+  EXPECT_FALSE(second->released[1].late);
+  EXPECT_THAT(Values(part), ElementsAre(7.5f));
+  EXPECT_TRUE(Push(part, 1, 1, 1, {1000})->late);
+  EXPECT_THAT(Values(part), ElementsAre(7.5f));
+  EXPECT_EQ(part.version(), 2);
+  EXPECT_THAT(part.staleness().counts(), ElementsAre(4));  // of what was applied
+  EXPECT_EQ(part.rates().contributions, 4);
+}
+
+// Worker 1 comes with its step 0 after three steps have closed, goes on with step 3, and cannot
+// go back.
+TEST(Shard, BackupWorkersGoOnWithTheOpenStep) {
+  proto::Job job = BackupJob(2, 1);
+  job.mutable_learning_rate()->set_warmup_steps(4);  // rates 0, 1/8, 2/8, 3/8, 1/2
+  ShardPart part = Part(job, {8});
+  for (int step = 0; step < 3; ++step) ASSERT_TRUE(Push(part, 0, step, step, {8}).ok());
+  EXPECT_THAT(Values(part), ElementsAre(5));
+  EXPECT_EQ(Push(part, 1, 0, 0, {1000})->released[0].version, 3);
+  const auto counted = Push(part, 1, 3, 3, {8});
+  ASSERT_TRUE(counted.ok()) << counted.status();
+  EXPECT_TRUE(counted->applied);
+  EXPECT_THAT(Values(part), ElementsAre(2));
+  EXPECT_THAT(Push(part, 1, 2, 4, {8}).status().message(),
+              HasSubstr("its next step is 4 or a later one"));
+}
+
+// Parts close apart. A worker whose oldest version is that of the last step pushes all parts; no
+// one is to wait for a step that will never be.
+TEST(Shard, BackupWorkersDoNotWaitPastTheLastStep) {
+  ShardPart part = Part(BackupJob(3, 1), {0});
+  for (int step = 0; step < kTotalSteps; ++step) {
+    ASSERT_TRUE(Push(part, 0, step, step, {1}).ok());
+    ASSERT_TRUE(Push(part, 1, step, step, {1}).ok());
+  }
+  EXPECT_TRUE(Push(part, 2, 0, 0, {1})->late);
+  part.Leave(0);
+  part.Leave(1);
+  const auto past = Push(part, 2, kTotalSteps - 1, kTotalSteps, {1});
+  ASSERT_TRUE(past.ok()) << past.status();
+  EXPECT_TRUE(past->late);
+  EXPECT_THAT(Workers(past->released), ElementsAre(2));
+  EXPECT_EQ(part.version(), kTotalSteps);
+}
+
+TEST(Shard, BackupWorkersMayLeaveButNotMoreThanThereAre) {
+  ShardPart part = Part(BackupJob(4, 1), {0});
+  ASSERT_TRUE(Push(part, 0, 0, 0, {1}).ok());
+  EXPECT_TRUE(part.Leave(3).failure.ok());
+  EXPECT_TRUE(part.Leave(0).failure.ok());  // it has contributed to step 0
+  const LeaveResult result = part.Leave(2);
+  EXPECT_THAT(result.failure.message(), HasSubstr("worker 2 left after 0 steps; step 0 needs the "
+                                                  "contributions of 3 of the 4 workers"));
+  EXPECT_FALSE(Push(part, 1, 0, 0, {1}).ok());
+}
+
 TEST(Shard, BoundHoldsTheFastestUntilTheSlowestFollows) {
   proto::Job job = SgdJob(proto::Strategy::ps_ssp, 2);
   job.mutable_ps()->set_staleness_bound(1);

@@ -22,7 +22,7 @@ namespace crossover::ps {
 
 struct SimulationOptions {
   proto::Job job;                     // validated; its strategy uses servers
-  int64_t steps = 0;                  // of each worker
+  int64_t steps = 0;                  // of each worker, those left out by late ones counted
   std::vector<float> parameters;      // at the start
   std::vector<int64_t> part_lengths;  // positive; their sum is parameters.size()
   uint64_t seed = 1;
@@ -47,6 +47,7 @@ struct SimulatedPush {
   int64_t staleness = 0;
   bool applied = false;
   bool held = false;
+  bool late = false;
   bool operator==(const SimulatedPush&) const = default;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/reduce.h"
 
@@ -165,14 +166,55 @@ TEST(Simulator, HistoryIsTheOneComputedByHand) {
   // t=100: worker 0: 8 - 1 = 7. t=200: worker 1 (planned first), from version 0: 7 - 8/8 = 6;
   // then worker 0: 6 - 1 = 5. t=400: worker 1 from 6 (version 2), step 1: 5 - 7/8.
   const std::vector<SimulatedPush> expected = {
-      {100, 0, 0, 0, 0, true, false},
-      {200, 0, 1, 0, 1, true, false},
-      {200, 0, 0, 1, 1, true, false},
-      {400, 0, 1, 1, 1, true, false},
+      {100, 0, 0, 0, 0, true, false, false},
+      {200, 0, 1, 0, 1, true, false, false},
+      {200, 0, 0, 1, 1, true, false, false},
+      {400, 0, 1, 1, 1, true, false, false},
   };
   EXPECT_EQ(history->pushes, expected);
   EXPECT_EQ(history->parameters, std::vector<float>{4.125f});
   EXPECT_EQ(history->end_ns, 400);
+}
+
+// Each part's steps close without the slowest; who is late goes on with what is open; all end, at
+// the same parameters' versions, after as many updates as there are steps.
+TEST(Simulator, BackupWorkersEndTogetherWhateverTheSpeeds) {
+  for (const int backup_workers : {0, 1, 2, 3}) {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      SimulationOptions options = Options(SgdJob(proto::Strategy::ps_backup, 4), 30);
+      options.job.mutable_ps()->set_backup_workers(backup_workers);
+      options.seed = seed;
+      options.travel_ns_max = 700;
+      options.slowdown = {1, 1, 1.5, 4};
+      const auto history = Simulate(options);
+      ASSERT_TRUE(history.ok()) << history.status();
+      std::vector<int64_t> updates(2), counted(4);
+      std::vector<std::vector<int64_t>> last_version(4, std::vector<int64_t>(2));
+      for (const SimulatedPush& push : history->pushes) {
+        updates[push.part] += push.applied;
+        counted[push.worker] += !push.late;
+        EXPECT_TRUE(push.late || push.staleness == 0);
+      }
+      for (const SimulatedRelease& release : history->releases) {
+        last_version[release.worker][release.part] = release.version;
+      }
+      EXPECT_EQ(updates, std::vector<int64_t>({30, 30})) << backup_workers << " " << seed;
+      EXPECT_EQ(last_version, std::vector<std::vector<int64_t>>(4, {30, 30}));
+      EXPECT_EQ(std::accumulate(counted.begin(), counted.end(), int64_t{0}),
+                2 * 30 * (4 - backup_workers));
+      if (backup_workers > 0) EXPECT_LT(counted[3], counted[0]);
+    }
+  }
+}
+
+TEST(Simulator, BackupWorkersSpareTheStragglersTime) {
+  SimulationOptions options = Options(SgdJob(proto::Strategy::ps_sync, 4), 50);
+  options.slowdown = {1, 1, 1, 5};
+  const auto sync = Simulate(options);
+  options.job.set_strategy(proto::Strategy::ps_backup);
+  const auto backup = Simulate(options);
+  ASSERT_TRUE(sync.ok() && backup.ok());
+  EXPECT_LT(backup->end_ns, sync->end_ns / 2);
 }
 
 TEST(Simulator, OneSeedGivesOneHistory) {

@@ -28,6 +28,10 @@ absl::Status ParameterServerStrategy::EndStep() {
   return absl::OkStatus();
 }
 
+int64_t ParameterServerStrategy::NextStep(int64_t step) const {
+  return ps::OpenStep(policy_, step, context_.servers->OldestVersion());
+}
+
 absl::Status ParameterServerStrategy::Finish() {
   // A push that others have yet to make would change what this worker holds.
   if (TraitsOf(context_.job).update_per_push) {
@@ -41,7 +45,9 @@ absl::Status ParameterServerStrategy::Finish() {
 StrategyCounters ParameterServerStrategy::counters() const {
   return {.payload_sent_bytes = at_end_.sent_bytes - at_start_.sent_bytes,
           .payload_received_bytes = at_end_.received_bytes - at_start_.received_bytes,
-          .synchronisations = steps_done_};
+          .synchronisations = steps_done_,
+          .late_pushes = at_end_.late_pushes,
+          .staleness_max = at_end_.staleness_max};
 }
 
 }  // namespace crossover::worker

@@ -21,6 +21,7 @@ struct Entry {
 constexpr Entry kStrategies[] = {
     {proto::Strategy::single, Make<AllReduceStrategy>},  // an AllReduce of one
     {proto::Strategy::ps_sync, Make<ParameterServerStrategy>},
+    {proto::Strategy::ps_backup, Make<ParameterServerStrategy>},
     {proto::Strategy::ps_ssp, Make<ParameterServerStrategy>},
     {proto::Strategy::ps_async, Make<ParameterServerStrategy>},
     {proto::Strategy::allreduce_ring, Make<AllReduceStrategy>},
