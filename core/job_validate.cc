@@ -237,11 +237,11 @@ absl::Status CheckPolicy(const proto::Job& job) {
                                 " workers"),
                    Flag("ps.backup_workers", job.workers() - 1));
   }
-  return absl::OkStatus();
+  return Real(job, "ps.delay_compensation", kPenalty);
 }
 
 absl::Status CheckStrategy(const proto::Job& job) {
-  if (job.strategy() > proto::Strategy::ps_backup) {
+  if (job.strategy() > proto::Strategy::ps_async_scaled) {
     return Refusal("strategy", StrategyName(job.strategy()), "one that this build has",
                    "--strategy=ps_async");
   }

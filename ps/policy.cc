@@ -22,14 +22,18 @@ Policy PolicyFor(const proto::Job& job) {
       return policy;
     case proto::Strategy::ps_async:
       return policy;
+    case proto::Strategy::ps_async_dc:
+      policy.delay_compensation = job.ps().delay_compensation();
+      return policy;
+    case proto::Strategy::ps_async_scaled:
+      policy.rate_falls_with_staleness = true;
+      return policy;
     case proto::Strategy::local_sgd:
       policy.contributions = job.workers();
       policy.lead_steps_max = 0;
       policy.pushed = Pushed::kParameters;
       policy.rank_order = job.deterministic();
       return policy;
-    case proto::Strategy::ps_async_dc:
-    case proto::Strategy::ps_async_scaled:
     case proto::Strategy::ps_elastic:
     case proto::Strategy::ps_groups:
     case proto::Strategy::single:

@@ -6,6 +6,8 @@
 //   ps_backup        workers - b      none    gradients; those of a closed step are dropped
 //   ps_ssp           1                s       gradients
 //   ps_async         1                none    gradients
+//   ps_async_dc      1                none    gradients, corrected for their delay
+//   ps_async_scaled  1                none    gradients, at a rate that falls with staleness
 //   local_sgd        workers          0       parameters (averaged)
 #ifndef CROSSOVER_PS_POLICY_H_
 #define CROSSOVER_PS_POLICY_H_
@@ -28,6 +30,10 @@ struct Policy {
   // Version v of a part is step v: a push from an older version has come after its step closed
   // and is not applied, and its worker goes on with the step that is open (OpenStep).
   bool drops_late = false;
+  // Of one contribution: lambda of g + lambda g g (w_now - w_pulled); 0: g as it is.
+  double delay_compensation = 0;
+  // Of one contribution: its learning rate is divided by max(1, its staleness).
+  bool rate_falls_with_staleness = false;
   // A worker that has pushed step t gets its reply, and so may begin step t+1, once
   // the slowest worker has completed (pushed) at least t+1-lead steps. Where an
   // update needs all workers' contributions, the reply also waits for that update.

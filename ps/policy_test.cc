@@ -46,6 +46,18 @@ TEST(Policy, AsyncWaitsForNobody) {
   EXPECT_EQ(policy.lead_steps_max, Policy::kUnbounded);
 }
 
+TEST(Policy, AsyncMayCorrectAPushByItsDelay) {
+  proto::Job job = JobWith(proto::Strategy::ps_async_dc);
+  EXPECT_EQ(PolicyFor(job).contributions, 1);
+  EXPECT_EQ(PolicyFor(job).lead_steps_max, Policy::kUnbounded);
+  EXPECT_EQ(PolicyFor(job).delay_compensation, 0.04);
+  EXPECT_FALSE(PolicyFor(job).rate_falls_with_staleness);
+  const Policy scaled = PolicyFor(JobWith(proto::Strategy::ps_async_scaled));
+  EXPECT_EQ(scaled.contributions, 1);
+  EXPECT_EQ(scaled.delay_compensation, 0);
+  EXPECT_TRUE(scaled.rate_falls_with_staleness);
+}
+
 TEST(Policy, LocalSgdAveragesParameters) {
   const Policy policy = PolicyFor(JobWith(proto::Strategy::local_sgd));
   EXPECT_EQ(policy.contributions, 3);

@@ -92,6 +92,7 @@ absl::StatusOr<std::vector<Reply>> ServedShards::Pull(int worker, const FrameHea
   }
   std::vector<Reply> replies;
   if (part.shard.initialized()) {
+    part.shard.NotePull(worker);
     replies.push_back({worker, MakeMessage(ReplyHeader(header.part, -1, part.shard.version()),
                                            CopyOf(part.shard))});
   } else {

@@ -22,7 +22,20 @@ struct WorkerState {
   bool left = false;
   // A contribution that came before its turn (rank order only); empty otherwise.
   std::vector<float> staged;
+  // The parameters that it was last given (where gradients are corrected by their delay).
+  std::vector<float> given;
 };
+
+// DC-ASGD (Zheng et al. 2017): the gradient at `now`, to first order, of one at `given`, with
+// lambda g g for the diagonal of the Hessian.
+void CompensateDelay(double lambda, std::span<const float> given, std::span<const float> now,
+                     std::span<float> gradient) {
+  const auto factor = static_cast<float>(lambda);
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    const float g = gradient[i];
+    gradient[i] = g + factor * g * g * (now[i] - given[i]);
+  }
+}
 
 }  // namespace
 
@@ -40,8 +53,10 @@ struct ShardPart::Impl {
   absl::Status CheckComplete() const;
   void Sum(int worker, const Payload& payload);
   void AddInRankOrder(int worker, const Payload& payload);
+  void Correct(int worker, int64_t staleness);
   void Update(int64_t step);
   void ApplyGradient(int64_t step);
+  void Give(int worker);
   int64_t SlowestCompleted() const;
   std::vector<Release> TakeReleases();
 
@@ -60,6 +75,7 @@ struct ShardPart::Impl {
   int64_t version = 0;
   int contributed = 0;  // to the next update
   int next_rank = 0;    // whose contribution is summed next (rank order only)
+  double rate_part = 1;  // of the next update's learning rate, by its staleness
   Histogram staleness;
   RateSums rates;
 };
@@ -175,12 +191,27 @@ void ShardPart::Impl::AddInRankOrder(int worker, const Payload& payload) {
   }
 }
 
+// Of an update by one contribution, which is in `sum`.
+void ShardPart::Impl::Correct(int worker, int64_t staleness) {
+  if (policy.delay_compensation > 0 && staleness > 0) {
+    CompensateDelay(policy.delay_compensation, workers[worker].given, parameters, sum);
+  }
+  if (policy.rate_falls_with_staleness) {
+    rate_part = 1 / static_cast<double>(std::max<int64_t>(1, staleness));
+  }
+}
+
+void ShardPart::Impl::Give(int worker) {
+  if (policy.delay_compensation > 0) workers[worker].given = parameters;
+}
+
 void ShardPart::Impl::ApplyGradient(int64_t step) {
-  const double rate = rate_factor * schedule.At(policy.drops_late ? version : step);
-  optimizer->Apply(0, parameters, sum, rate, version);
+  const double scheduled = rate_factor * schedule.At(policy.drops_late ? version : step);
+  const double effective = rate_part * scheduled;
+  optimizer->Apply(0, parameters, sum, effective, version);
   rates.contributions += policy.contributions;
-  rates.scheduled += policy.contributions * rate;
-  rates.effective += policy.contributions * rate;
+  rates.scheduled += policy.contributions * scheduled;
+  rates.effective += policy.contributions * effective;
 }
 
 void ShardPart::Impl::Update(int64_t step) {
@@ -216,6 +247,7 @@ std::vector<Release> ShardPart::Impl::TakeReleases() {
     if (lead_steps > policy.lead_steps_max) continue;
     if (state.answer_version > version) continue;
     state.unanswered = false;
+    Give(worker);
     released.push_back({worker, state.completed_steps - 1, version, lead_steps, state.late});
   }
   return released;
@@ -238,8 +270,11 @@ absl::Status ShardPart::Initialize(const Payload& parameters) {
   }
   parameters.CopyTo(impl_->parameters);
   impl_->initialized = true;
+  for (int worker = 0; worker < impl_->policy.workers; ++worker) impl_->Give(worker);
   return absl::OkStatus();
 }
+
+void ShardPart::NotePull(int worker) { impl_->Give(worker); }
 
 bool ShardPart::initialized() const { return impl_->initialized; }
 
@@ -257,6 +292,7 @@ absl::StatusOr<PushResult> ShardPart::Push(int worker, int64_t step, int64_t ver
   if (!result.late) {
     impl.staleness.Add(result.staleness);
     impl.Sum(worker, payload);
+    impl.Correct(worker, result.staleness);
     state.answer_version = impl.version + 1;
   }
   if (impl.contributed == impl.policy.contributions) {
@@ -289,6 +325,7 @@ int64_t ShardPart::state_bytes() const {
   int64_t bytes = static_cast<int64_t>(impl_->sum.size() * sizeof(float));
   for (const WorkerState& state : impl_->workers) {
     bytes += static_cast<int64_t>(state.staged.capacity() * sizeof(float));
+    bytes += static_cast<int64_t>(state.given.size() * sizeof(float));
   }
   if (impl_->optimizer) bytes += impl_->optimizer->state_bytes();
   if (impl_->outer) bytes += impl_->outer->state_bytes();

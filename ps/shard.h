@@ -11,7 +11,8 @@
 // What an update does with its contributions:
 //   gradients    the fp32 sum divided by the contributions goes through the job's
 //                optimizer, with the learning rate of the pushed step (where late pushes are
-//                dropped: of the step that the update closes);
+//                dropped: of the step that the update closes). A policy may correct one
+//                contribution by its delay first: its gradient (DC-ASGD) or its rate;
 //   parameters   the mean goes through LocalSGD's outer optimizer, or replaces the
 //                parameters in the first phase and where the outer optimizer is
 //                plain averaging. Steps of such pushes number the averagings: 0, 1,
@@ -80,6 +81,10 @@ class ShardPart {
   // Sets the parameters (rank 0's, before step 0). Refuses a wrong size and a second time.
   absl::Status Initialize(const Payload& parameters);
   bool initialized() const;
+  // The worker (in range) has been given the parameters as they are without a push. Where gradients
+  // are corrected by their delay, each worker's last copy is kept here: from initialisation, from
+  // this, and from releases.
+  void NotePull(int worker);
 
   // One worker's contribution for its step `step` (counted from 0, one after the
   // other for each worker; with drops_late in growing order), computed from `version`. Refuses
@@ -97,7 +102,7 @@ class ShardPart {
 
   std::span<const float> parameters() const;
   int64_t version() const;
-  // Bytes held beside the parameters: optimizer state, sums and staged contributions.
+  // Bytes held beside the parameters: optimizer state, sums, staged contributions, workers' copies.
   int64_t state_bytes() const;
   // Of all applied pushes.
   const Histogram& staleness() const;

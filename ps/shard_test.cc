@@ -194,6 +194,64 @@ TEST(Shard, BackupWorkersMayLeaveButNotMoreThanThereAre) {
   EXPECT_FALSE(Push(part, 1, 0, 0, {1}).ok());
 }
 
+// Rate 0.5, lambda 0.25. Worker 0 from (8, 8): 8 - 0.5 x 4 = 6, 8 + 0.5 x 2 = 9. Worker 1 from
+// (8, 8) too: 4 + 0.25 x 16 x (6 - 8) = -4, so 6 + 2 = 8; -2 + 0.25 x 4 x (9 - 8) = -1, so 9.5.
+// Worker 1 from its reply (8, 9.5), which is the present one: 2 as it is, so 7; 8.5.
+TEST(Shard, DelayIsCompensatedFromWhatTheWorkerWasGiven) {
+  proto::Job job = SgdJob(proto::Strategy::ps_async_dc, 2);
+  job.mutable_ps()->set_delay_compensation(0.25);
+  ShardPart part = Part(job, {8, 8});
+  ASSERT_TRUE(Push(part, 0, 0, 0, {4, -2}).ok());
+  EXPECT_THAT(Values(part), ElementsAre(6, 9));
+  EXPECT_EQ(Push(part, 1, 0, 0, {4, -2})->staleness, 1);
+  EXPECT_THAT(Values(part), ElementsAre(8, 9.5f));
+  EXPECT_EQ(Push(part, 1, 1, 2, {2, 2})->staleness, 0);
+  EXPECT_THAT(Values(part), ElementsAre(7, 8.5f));
+  // Worker 0 was last given (6, 9): 2 + 0.25 x 4 x (7 - 6) = 3; 2 + 0.25 x 4 x (8.5 - 9) = 1.5.
+  ASSERT_TRUE(Push(part, 0, 1, 1, {2, 2}).ok());
+  EXPECT_THAT(Values(part), ElementsAre(5.5f, 7.75f));
+}
+
+// Worker 1 first pulls when worker 0 has pushed: 4 + 1 x 16 x (5 - 6) = -12, not from 8.
+TEST(Shard, DelayIsCompensatedFromALaterPull) {
+  proto::Job job = SgdJob(proto::Strategy::ps_async_dc, 2);
+  job.mutable_ps()->set_delay_compensation(1);
+  ShardPart part = Part(job, {8});
+  ASSERT_TRUE(Push(part, 0, 0, 0, {4}).ok());
+  part.NotePull(1);
+  ASSERT_TRUE(Push(part, 0, 1, 1, {2}).ok());
+  ASSERT_TRUE(Push(part, 1, 0, 1, {4}).ok());
+  EXPECT_THAT(Values(part), ElementsAre(5 - 0.5f * -12));
+}
+
+TEST(Shard, NoCompensationIsPlainAsync) {
+  proto::Job job = SgdJob(proto::Strategy::ps_async_dc, 2);
+  job.mutable_ps()->set_delay_compensation(0);
+  ShardPart part = Part(job, {8});
+  ASSERT_TRUE(Push(part, 0, 0, 0, {4}).ok());
+  ASSERT_TRUE(Push(part, 1, 0, 0, {4}).ok());
+  EXPECT_THAT(Values(part), ElementsAre(4));
+  EXPECT_EQ(part.state_bytes(), 4);  // no copies
+}
+
+// Rate 0.5, divided by 1 at staleness 0 and 1, by 3 at staleness 3, whatever ps.push_rate.
+TEST(Shard, RateFallsWithStaleness) {
+  proto::Job job = SgdJob(proto::Strategy::ps_async_scaled, 3);
+  job.mutable_ps()->clear_push_rate();
+  ShardPart part = Part(job, {12});
+  ASSERT_TRUE(Push(part, 0, 0, 0, {2}).ok());
+  EXPECT_THAT(Values(part), ElementsAre(11));
+  EXPECT_EQ(Push(part, 1, 0, 0, {2})->staleness, 1);
+  EXPECT_THAT(Values(part), ElementsAre(10));
+  ASSERT_TRUE(Push(part, 0, 1, 1, {2}).ok());
+  EXPECT_THAT(Values(part), ElementsAre(9));
+  EXPECT_EQ(Push(part, 2, 0, 0, {12})->staleness, 3);
+  EXPECT_THAT(Values(part), ElementsAre(7));
+  EXPECT_EQ(part.rates().contributions, 4);
+  EXPECT_DOUBLE_EQ(part.rates().scheduled, 4 * 0.5);
+  EXPECT_DOUBLE_EQ(part.rates().effective, 3 * 0.5 + 0.5 / 3);
+}
+
 TEST(Shard, BoundHoldsTheFastestUntilTheSlowestFollows) {
   proto::Job job = SgdJob(proto::Strategy::ps_ssp, 2);
   job.mutable_ps()->set_staleness_bound(1);
@@ -376,6 +434,8 @@ TEST(Shard, CountsItsMemory) {
   ShardPart ordered = Part(job, {1, 2, 3});
   ASSERT_TRUE(Push(ordered, 1, 0, 0, {1, 1, 1}).ok());
   EXPECT_EQ(ordered.state_bytes(), 48);  // and one staged contribution
+  ShardPart compensated = Part(SgdJob(proto::Strategy::ps_async_dc, 5), {1, 2, 3});
+  EXPECT_EQ(compensated.state_bytes(), 12 + 5 * 12);  // and what each worker was given
 }
 
 TEST(ShardDeathTest, NeedsAPolicyOfOneOrAll) {

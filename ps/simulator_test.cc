@@ -116,6 +116,34 @@ int64_t HeldPushes(const History& history) {
                        [](const SimulatedPush& push) { return push.held; });
 }
 
+int64_t LargestStaleness(const History& history) {
+  int64_t staleness = 0;
+  for (const SimulatedPush& push : history.pushes) staleness = std::max(staleness, push.staleness);
+  return staleness;
+}
+
+// Whatever the speeds, everybody makes all its steps, nobody waits, and what is corrected is what
+// is stale.
+TEST(Simulator, AsyncWithCorrectionsFinishesAndDiffersOnlyByThem) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SimulationOptions options = Options(SgdJob(proto::Strategy::ps_async, 4, 0.05), 25);
+    options.seed = seed;
+    options.slowdown = {1, 1, 3, 1};
+    const auto async = Simulate(options);
+    ASSERT_TRUE(async.ok());
+    ASSERT_GT(LargestStaleness(*async), 2);
+    for (const auto strategy :
+         {proto::Strategy::ps_async_dc, proto::Strategy::ps_async_scaled}) {
+      options.job.set_strategy(strategy);
+      const auto corrected = Simulate(options);
+      ASSERT_TRUE(corrected.ok()) << corrected.status();
+      EXPECT_EQ(corrected->pushes, async->pushes);
+      EXPECT_EQ(corrected->releases, async->releases);
+      EXPECT_NE(corrected->parameters, async->parameters);
+    }
+  }
+}
+
 TEST(Simulator, BoundIsReachedAndNeverPassed) {
   for (const int64_t bound : {0, 1, 3}) {
     SimulationOptions options = Options(SgdJob(proto::Strategy::ps_ssp, 4), 30);

@@ -24,6 +24,8 @@ constexpr Entry kStrategies[] = {
     {proto::Strategy::ps_backup, Make<ParameterServerStrategy>},
     {proto::Strategy::ps_ssp, Make<ParameterServerStrategy>},
     {proto::Strategy::ps_async, Make<ParameterServerStrategy>},
+    {proto::Strategy::ps_async_dc, Make<ParameterServerStrategy>},
+    {proto::Strategy::ps_async_scaled, Make<ParameterServerStrategy>},
     {proto::Strategy::allreduce_ring, Make<AllReduceStrategy>},
     {proto::Strategy::local_sgd, Make<LocalStrategy>},
 };
