@@ -230,12 +230,11 @@ absl::string_view WhyNotDeterministic(proto::Strategy::Name strategy) {
 absl::Status CheckPolicy(const proto::Job& job) {
   RETURN_IF_ERROR(Whole(job, "ps.staleness_bound", 0, kStepsMax));
   RETURN_IF_ERROR(Whole(job, "ps.backup_workers", 0, kWorkersMax - 1));
-  if (job.strategy() == proto::Strategy::ps_backup &&
-      job.ps().backup_workers() >= job.workers()) {
-    return Refusal("ps.backup_workers", FoundAt(job, "ps.backup_workers"),
-                   absl::StrCat("0 to ", job.workers() - 1, ", fewer than the ", job.workers(),
-                                " workers"),
-                   Flag("ps.backup_workers", job.workers() - 1));
+  if (job.strategy() == proto::Strategy::ps_backup && job.ps().backup_workers() >= job.workers()) {
+    return Refusal(
+        "ps.backup_workers", FoundAt(job, "ps.backup_workers"),
+        absl::StrCat("0 to ", job.workers() - 1, ", fewer than the ", job.workers(), " workers"),
+        Flag("ps.backup_workers", job.workers() - 1));
   }
   return Real(job, "ps.delay_compensation", kPenalty);
 }
@@ -287,6 +286,16 @@ absl::Status CheckProcesses(const proto::Job& job) {
                          : "--servers=1, or --strategy=allreduce_ring");
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckDivergence(const proto::Job& job) {
+  const double multiple = job.divergence().loss_multiple();
+  if (multiple != 0 && !(multiple > 1 && multiple <= kRealMax)) {
+    return Refusal("divergence.loss_multiple", FoundAt(job, "divergence.loss_multiple"),
+                   "above 1, at most 1e6; or 0: only a loss that is not finite",
+                   "--divergence.loss_multiple=10");
+  }
+  return Whole(job, "divergence.window_steps", 1, kStepsMax);
 }
 
 absl::Status CheckStraggler(const proto::Job& job) {
@@ -411,6 +420,7 @@ absl::Status ValidateJob(const proto::Job& job) {
   RETURN_IF_ERROR(Real(job, "deadlines.join_s", {1, 86400, true, true, "1 to 86400"}));
   RETURN_IF_ERROR(Real(job, "deadlines.loss_s", {0.5, 3600, true, true, "0.5 to 3600"}));
   RETURN_IF_ERROR(Real(job, "deadlines.step_s", {1, 86400, true, true, "1 to 86400"}));
+  RETURN_IF_ERROR(CheckDivergence(job));
   RETURN_IF_ERROR(Whole(job, "measure.warmup_steps", 0, kStepsMax));
   RETURN_IF_ERROR(Real(job, "measure.target_accuracy", kFraction));
   RETURN_IF_ERROR(Whole(job, "measure.evaluate_every_steps", 0, kStepsMax));

@@ -40,9 +40,8 @@ std::string Refused(const std::vector<std::string>& overrides) {
 
 TEST(ValidateJobTest, TheDefaultJobIsValidWithEveryStrategy) {
   EXPECT_EQ(ValidateJob(proto::Job()), absl::OkStatus());
-  for (const char* name :
-       {"single", "ps_sync", "ps_backup", "ps_ssp", "ps_async", "ps_async_dc", "ps_async_scaled",
-        "allreduce_ring", "local_sgd"}) {
+  for (const char* name : {"single", "ps_sync", "ps_backup", "ps_ssp", "ps_async", "ps_async_dc",
+                           "ps_async_scaled", "allreduce_ring", "local_sgd"}) {
     EXPECT_EQ(ValidateJob(JobWith({std::string("strategy=") + name})), absl::OkStatus()) << name;
   }
 }
@@ -74,6 +73,8 @@ TEST(ValidateJobTest, BoundsOfSingleFields) {
       {"learning_rate.warmup_steps", {"-1"}, {"0", "10"}, "0 to "},
       {"learning_rate.warmup_fraction", {"-0.1", "1.1"}, {"0", "1"}, "0 to 1"},
       {"ps.staleness_bound", {"-1"}, {"0", "100"}, "0 to "},
+      {"divergence.loss_multiple", {"-1", "0.5", "1", "1e7"}, {"0", "1.5", "1e6"}, "above 1"},
+      {"divergence.window_steps", {"0", "-1"}, {"1", "1000"}, "1 to "},
       {"ps.delay_compensation", {"-0.1", "1e7"}, {"0", "2"}, "0 to 1e6"},
       {"ps.backup_workers", {"-1", "1024"}, {"0", "1023"}, "0 to 1023"},
       {"ps.part_bytes",

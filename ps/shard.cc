@@ -73,8 +73,8 @@ struct ShardPart::Impl {
   std::vector<WorkerState> workers;
   bool initialized = false;
   int64_t version = 0;
-  int contributed = 0;  // to the next update
-  int next_rank = 0;    // whose contribution is summed next (rank order only)
+  int contributed = 0;   // to the next update
+  int next_rank = 0;     // whose contribution is summed next (rank order only)
   double rate_part = 1;  // of the next update's learning rate, by its staleness
   Histogram staleness;
   RateSums rates;
@@ -92,9 +92,9 @@ ShardPart::Impl::Impl(const proto::Job& job, const Policy& policy, int64_t lengt
       sum(length),
       workers(policy.workers) {
   CROSSOVER_CHECK(length > 0, "a part has at least one value");
-  CROSSOVER_CHECK(policy.drops_late || policy.contributions == 1 ||
-                      policy.contributions == policy.workers,
-                  "an update is made of one contribution or of all workers'");
+  CROSSOVER_CHECK(
+      policy.drops_late || policy.contributions == 1 || policy.contributions == policy.workers,
+      "an update is made of one contribution or of all workers'");
   if (policy.pushed == Pushed::kGradients) {
     optimizer.emplace(job.optimizer(), length);
   } else {
@@ -124,9 +124,8 @@ absl::Status ShardPart::Impl::CheckPush(int worker, int64_t step, int64_t from_v
                                                    policy.drops_late ? " or a later one" : ""));
   }
   if (state.unanswered) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(who, "its push for step ", state.completed_steps - 1,
-                     " has not been answered"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        who, "its push for step ", state.completed_steps - 1, " has not been answered"));
   }
   if (AllContribute() && from_version != version) {
     return absl::InvalidArgumentError(absl::StrCat(who, "computed from version ", from_version,
@@ -154,11 +153,11 @@ absl::Status ShardPart::Impl::CheckComplete() const {
     }
   }
   if (contributors >= policy.contributions) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "worker ", first_gone, " left after ", workers[first_gone].completed_steps, " steps; step ",
-      version, " needs the contributions of ",
-      AllContribute() ? "all " : absl::StrCat(policy.contributions, " of the "), policy.workers,
-      " workers"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("worker ", first_gone, " left after ", workers[first_gone].completed_steps,
+                   " steps; step ", version, " needs the contributions of ",
+                   AllContribute() ? "all " : absl::StrCat(policy.contributions, " of the "),
+                   policy.workers, " workers"));
 }
 
 void ShardPart::Impl::Sum(int worker, const Payload& payload) {

@@ -132,8 +132,7 @@ TEST(Simulator, AsyncWithCorrectionsFinishesAndDiffersOnlyByThem) {
     const auto async = Simulate(options);
     ASSERT_TRUE(async.ok());
     ASSERT_GT(LargestStaleness(*async), 2);
-    for (const auto strategy :
-         {proto::Strategy::ps_async_dc, proto::Strategy::ps_async_scaled}) {
+    for (const auto strategy : {proto::Strategy::ps_async_dc, proto::Strategy::ps_async_scaled}) {
       options.job.set_strategy(strategy);
       const auto corrected = Simulate(options);
       ASSERT_TRUE(corrected.ok()) << corrected.status();
