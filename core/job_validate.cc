@@ -236,11 +236,19 @@ absl::Status CheckPolicy(const proto::Job& job) {
         absl::StrCat("0 to ", job.workers() - 1, ", fewer than the ", job.workers(), " workers"),
         Flag("ps.backup_workers", job.workers() - 1));
   }
-  return Real(job, "ps.delay_compensation", kPenalty);
+  RETURN_IF_ERROR(Real(job, "ps.delay_compensation", kPenalty));
+  RETURN_IF_ERROR(Real(job, "ps.elastic_rate", {0, 1, true, false, "from 0 to below 1"}));
+  if (job.ps().elastic_rate() * job.workers() > 1) {
+    return Refusal("ps.elastic_rate", FoundAt(job, "ps.elastic_rate"),
+                   absl::StrCat("at most 1 / workers, ", 1.0 / job.workers(),
+                                ", or the centre would move past its workers"),
+                   "--ps.elastic_rate=0, which means 0.9 / workers");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckStrategy(const proto::Job& job) {
-  if (job.strategy() > proto::Strategy::ps_async_scaled) {
+  if (job.strategy() > proto::Strategy::ps_elastic) {
     return Refusal("strategy", StrategyName(job.strategy()), "one that this build has",
                    "--strategy=ps_async");
   }

@@ -41,7 +41,7 @@ std::string Refused(const std::vector<std::string>& overrides) {
 TEST(ValidateJobTest, TheDefaultJobIsValidWithEveryStrategy) {
   EXPECT_EQ(ValidateJob(proto::Job()), absl::OkStatus());
   for (const char* name : {"single", "ps_sync", "ps_backup", "ps_ssp", "ps_async", "ps_async_dc",
-                           "ps_async_scaled", "allreduce_ring", "local_sgd"}) {
+                           "ps_async_scaled", "ps_elastic", "allreduce_ring", "local_sgd"}) {
     EXPECT_EQ(ValidateJob(JobWith({std::string("strategy=") + name})), absl::OkStatus()) << name;
   }
 }
@@ -75,6 +75,7 @@ TEST(ValidateJobTest, BoundsOfSingleFields) {
       {"ps.staleness_bound", {"-1"}, {"0", "100"}, "0 to "},
       {"divergence.loss_multiple", {"-1", "0.5", "1", "1e7"}, {"0", "1.5", "1e6"}, "above 1"},
       {"divergence.window_steps", {"0", "-1"}, {"1", "1000"}, "1 to "},
+      {"ps.elastic_rate", {"-0.1", "1"}, {"0", "0.25"}, "from 0 to below 1"},
       {"ps.delay_compensation", {"-0.1", "1e7"}, {"0", "2"}, "0 to 1e6"},
       {"ps.backup_workers", {"-1", "1024"}, {"0", "1023"}, "0 to 1023"},
       {"ps.part_bytes",

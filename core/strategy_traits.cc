@@ -71,6 +71,9 @@ int64_t Synchronisations(const proto::Job& job, int64_t total_steps) {
   const StrategyTraits traits = TraitsOf(job);
   if (traits.one_process) return 0;
   if (!traits.local_steps) return total_steps;
+  if (job.strategy() == proto::Strategy::ps_elastic) {
+    return total_steps / job.local_sgd().local_steps();
+  }
   // The schedule, counted: every step of the first phase, then the first of every H.
   const AveragingSchedule schedule = MakeAveragingSchedule(job.local_sgd(), total_steps);
   const int64_t first = std::min(schedule.first_phase_steps, total_steps);

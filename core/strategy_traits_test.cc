@@ -64,7 +64,9 @@ TEST(StrategyTraits, CountsSynchronisations) {
   local.mutable_local_sgd()->set_first_phase_steps(0);
   EXPECT_EQ(Synchronisations(local, 50), 7);  // after 0, 8, ..., 48
   local.mutable_local_sgd()->set_first_phase_steps(10);
-  EXPECT_EQ(Synchronisations(local, 50), 10 + 5);  // and after 10, 18, ..., 42
+  EXPECT_EQ(Synchronisations(local, 50), 10 + 5);   // and after 10, 18, ..., 42
+  local.set_strategy(proto::Strategy::ps_elastic);  // knows no first phase
+  EXPECT_EQ(Synchronisations(local, 50), 6);        // after 7, 15, ..., 47
 }
 
 TEST(StrategyTraits, CountsWhatTheAveragingScheduleDoes) {

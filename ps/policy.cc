@@ -1,6 +1,7 @@
 #include "ps/policy.h"
 
 #include "core/check.h"
+#include "core/elastic_averaging.h"
 
 namespace crossover::ps {
 
@@ -28,13 +29,16 @@ Policy PolicyFor(const proto::Job& job) {
     case proto::Strategy::ps_async_scaled:
       policy.rate_falls_with_staleness = true;
       return policy;
+    case proto::Strategy::ps_elastic:
+      policy.pushed = Pushed::kParameters;
+      policy.elastic_rate = ElasticRate(job);
+      return policy;
     case proto::Strategy::local_sgd:
       policy.contributions = job.workers();
       policy.lead_steps_max = 0;
       policy.pushed = Pushed::kParameters;
       policy.rank_order = job.deterministic();
       return policy;
-    case proto::Strategy::ps_elastic:
     case proto::Strategy::ps_groups:
     case proto::Strategy::single:
     case proto::Strategy::allreduce_ring:

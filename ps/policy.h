@@ -8,6 +8,7 @@
 //   ps_async         1                none    gradients
 //   ps_async_dc      1                none    gradients, corrected for their delay
 //   ps_async_scaled  1                none    gradients, at a rate that falls with staleness
+//   ps_elastic       1                none    parameters, which draw the centre towards them
 //   local_sgd        workers          0       parameters (averaged)
 #ifndef CROSSOVER_PS_POLICY_H_
 #define CROSSOVER_PS_POLICY_H_
@@ -39,6 +40,9 @@ struct Policy {
   // update needs all workers' contributions, the reply also waits for that update.
   int64_t lead_steps_max = kUnbounded;
   Pushed pushed = Pushed::kGradients;
+  // Of parameters of one worker: the part of their distance that the servers' move towards them
+  // (core/elastic_averaging.h); 0: those pushed, averaged, take the servers' place.
+  double elastic_rate = 0;
   // Sum the contributions of an update in rank order, whatever order they come in.
   bool rank_order = false;
 };

@@ -58,6 +58,15 @@ TEST(Policy, AsyncMayCorrectAPushByItsDelay) {
   EXPECT_TRUE(scaled.rate_falls_with_staleness);
 }
 
+TEST(Policy, ElasticAveragingDrawsTheCentre) {
+  const Policy policy = PolicyFor(JobWith(proto::Strategy::ps_elastic));
+  EXPECT_EQ(policy.contributions, 1);
+  EXPECT_EQ(policy.lead_steps_max, Policy::kUnbounded);
+  EXPECT_EQ(policy.pushed, Pushed::kParameters);
+  EXPECT_DOUBLE_EQ(policy.elastic_rate, 0.3);  // 0.9 / 3
+  EXPECT_EQ(PolicyFor(JobWith(proto::Strategy::local_sgd)).elastic_rate, 0);
+}
+
 TEST(Policy, LocalSgdAveragesParameters) {
   const Policy policy = PolicyFor(JobWith(proto::Strategy::local_sgd));
   EXPECT_EQ(policy.contributions, 3);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/averaging.h"
 #include "core/check.h"
+#include "core/elastic_averaging.h"
 #include "core/learning_rate.h"
 #include "core/optimizer.h"
 #include "core/reduce.h"
@@ -97,7 +98,7 @@ ShardPart::Impl::Impl(const proto::Job& job, const Policy& policy, int64_t lengt
       "an update is made of one contribution or of all workers'");
   if (policy.pushed == Pushed::kGradients) {
     optimizer.emplace(job.optimizer(), length);
-  } else {
+  } else if (policy.elastic_rate == 0) {
     outer.emplace(job.local_sgd().outer_learning_rate(), job.local_sgd().outer_momentum(), length);
   }
 }
@@ -217,6 +218,8 @@ void ShardPart::Impl::Update(int64_t step) {
   DivideBy(sum, policy.contributions);
   if (policy.pushed == Pushed::kGradients) {
     ApplyGradient(step);
+  } else if (policy.elastic_rate > 0) {
+    MoveCentre(policy.elastic_rate, parameters, sum);
   } else if (step < first_phase_steps || outer->IsPlainAverage()) {
     parameters.swap(sum);
   } else {

@@ -13,7 +13,9 @@
 //                optimizer, with the learning rate of the pushed step (where late pushes are
 //                dropped: of the step that the update closes). A policy may correct one
 //                contribution by its delay first: its gradient (DC-ASGD) or its rate;
-//   parameters   the mean goes through LocalSGD's outer optimizer, or replaces the
+//   parameters   of one worker in ps_elastic: they draw the parameters here, the centre, towards
+//                them;
+//   parameters   of all: the mean goes through LocalSGD's outer optimizer, or replaces the
 //                parameters in the first phase and where the outer optimizer is
 //                plain averaging. Steps of such pushes number the averagings: 0, 1,
 //                2, ... In the first phase every step averages, so averaging r lies

@@ -399,6 +399,36 @@ proto::Job LocalSgdJob(double outer_learning_rate, double outer_momentum, int64_
   return job;
 }
 
+// alpha 0.25: 8 + 0.25 (16 - 8) = 10; 10 + 0.25 (-2 - 10) = 7; nobody waits, and no worker is
+// bound to the centre's version.
+TEST(Shard, ElasticAveragingMovesTheCentreTowardsEachPush) {
+  proto::Job job = SgdJob(proto::Strategy::ps_elastic, 2);
+  job.mutable_ps()->set_elastic_rate(0.25);
+  ShardPart part = Part(job, {8});
+  const auto first = Push(part, 0, 0, 0, {16});
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_THAT(Workers(first->released), ElementsAre(0));
+  EXPECT_THAT(Values(part), ElementsAre(10));
+  EXPECT_EQ(Push(part, 1, 0, 0, {-2})->staleness, 1);
+  EXPECT_THAT(Values(part), ElementsAre(7));
+  EXPECT_EQ(part.version(), 2);
+  EXPECT_EQ(part.state_bytes(), 4);
+  EXPECT_EQ(part.rates().contributions, 0);
+}
+
+// DiLoCo's outer optimizer, lr 0.7 and Nesterov momentum 0.9, of steps 1 towards the mean:
+// v = 1, theta = 0 - 0.7 (1 + 0.9) = -1.33; v = 0.9 + 1 = 1.9, theta - 0.7 (1 + 1.71).
+TEST(Shard, LocalSgdTakesDiLoCosOuterSteps) {
+  ShardPart part = Part(LocalSgdJob(0.7, 0.9, 0), {0});
+  ASSERT_TRUE(Push(part, 0, 0, 0, {-2}).ok());
+  ASSERT_TRUE(Push(part, 1, 0, 0, {0}).ok());
+  EXPECT_NEAR(Values(part)[0], -1.33, 1e-6);
+  const float theta = Values(part)[0];
+  ASSERT_TRUE(Push(part, 1, 1, 1, {theta - 1.5f}).ok());
+  ASSERT_TRUE(Push(part, 0, 1, 1, {theta - 0.5f}).ok());
+  EXPECT_NEAR(Values(part)[0], theta - 0.7 * (1 + 0.9 * 1.9), 1e-6);
+}
+
 TEST(Shard, LocalSgdAveragesParameters) {
   ShardPart part = Part(LocalSgdJob(1, 0, 0), {100, 100});
   ASSERT_TRUE(Push(part, 1, 0, 0, {1, 5}).ok());

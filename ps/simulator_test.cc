@@ -143,6 +143,27 @@ TEST(Simulator, AsyncWithCorrectionsFinishesAndDiffersOnlyByThem) {
   }
 }
 
+// Workers move straight to their targets, 0 to 3 above each value's index, and back by the elastic
+// part: all finish without waiting, and the centre ends among the targets.
+TEST(Simulator, ElasticAveragingFinishesWithTheCentreAmongTheWorkers) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SimulationOptions options = Options(SgdJob(proto::Strategy::ps_elastic, 4), 60);
+    options.seed = seed;
+    options.slowdown = {1, 1, 3, 1};
+    options.compute = [](int worker, int64_t, std::span<const float>, std::span<float> pushed) {
+      for (size_t i = 0; i < pushed.size(); ++i) pushed[i] = static_cast<float>(i + worker);
+    };
+    const auto history = Simulate(options);
+    ASSERT_TRUE(history.ok()) << history.status();
+    EXPECT_EQ(history->releases.size(), 4u * 60 * 2);
+    EXPECT_EQ(HeldPushes(*history), 0);
+    for (size_t i = 0; i < 5; ++i) {
+      EXPECT_GT(history->parameters[i], static_cast<float>(i) + 0.2f);
+      EXPECT_LT(history->parameters[i], static_cast<float>(i) + 2.8f);
+    }
+  }
+}
+
 TEST(Simulator, BoundIsReachedAndNeverPassed) {
   for (const int64_t bound : {0, 1, 3}) {
     SimulationOptions options = Options(SgdJob(proto::Strategy::ps_ssp, 4), 30);

@@ -95,6 +95,23 @@ TEST(Consistency, AsyncCorrectedByDelayLearnsAndSaysItsRates) {
   }
 }
 
+TEST(Consistency, ElasticAveragingEndsWithTheCentre) {
+  proto::Job job = JobUnder(proto::Strategy::ps_elastic);
+  const auto outcome = RunJob(job, "elastic");
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  ExpectEqualParameters(*outcome);
+  EXPECT_GT(Accuracy(*outcome), 0.5);
+  for (int rank = 0; rank < kWorkers; ++rank) {
+    const proto::WorkerReport& worker = outcome->reports[rank].worker();
+    EXPECT_EQ(worker.synchronisations(), 6) << "after steps 7, 15, ..., 47";
+    EXPECT_EQ(worker.payload_sent_bytes(), 6 * 4 * worker.parameter_count());
+  }
+  for (const proto::ServerReport& server : Servers(*outcome)) {
+    EXPECT_EQ(server.pushes() % (kWorkers * 7), 0) << "and once more at the end";
+    EXPECT_EQ(server.state_bytes(), server.parameter_bytes());
+  }
+}
+
 TEST(Consistency, ARunThatDivergesIsStoppedAndSaysWhyAndWhatToDo) {
   proto::Job job = JobUnder(proto::Strategy::ps_async);
   job.mutable_ps()->set_push_rate(proto::ParameterServer::full);

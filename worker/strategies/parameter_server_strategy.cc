@@ -2,7 +2,7 @@
 
 #include "core/status.h"
 #include "core/strategy_traits.h"
-#include "worker/strategies/server_start.h"
+#include "worker/strategies/server_parameters.h"
 
 namespace crossover::worker {
 
@@ -33,12 +33,7 @@ int64_t ParameterServerStrategy::NextStep(int64_t step) const {
 }
 
 absl::Status ParameterServerStrategy::Finish() {
-  // A push that others have yet to make would change what this worker holds.
-  if (TraitsOf(context_.job).update_per_push) {
-    RETURN_IF_ERROR(context_.barrier("last push"));
-    RETURN_IF_ERROR(context_.servers->Pull(context_.parameters.host()));
-    RETURN_IF_ERROR(context_.barrier("last pull"));
-  }
+  if (TraitsOf(context_.job).update_per_push) RETURN_IF_ERROR(TakeLastParameters(context_));
   return context_.servers->Leave();
 }
 
