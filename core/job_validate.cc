@@ -226,6 +226,20 @@ absl::string_view WhyNotDeterministic(proto::Strategy::Name strategy) {
   return "";
 }
 
+absl::Status CheckGroups(const proto::Job& job) {
+  RETURN_IF_ERROR(Whole(job, "ps.groups", 1, kWorkersMax));
+  const int groups = job.ps().groups();
+  if (job.strategy() != proto::Strategy::ps_groups || job.workers() % groups == 0) {
+    return absl::OkStatus();
+  }
+  int nearest = std::min(groups, job.workers());
+  while (job.workers() % nearest != 0) --nearest;
+  return Refusal(
+      "ps.groups", FoundAt(job, "ps.groups"),
+      absl::StrCat("what divides the ", job.workers(), " workers, so that groups weigh the same"),
+      Flag("ps.groups", nearest));
+}
+
 // What servers do with pushes.
 absl::Status CheckPolicy(const proto::Job& job) {
   RETURN_IF_ERROR(Whole(job, "ps.staleness_bound", 0, kStepsMax));
@@ -244,14 +258,10 @@ absl::Status CheckPolicy(const proto::Job& job) {
                                 ", or the centre would move past its workers"),
                    "--ps.elastic_rate=0, which means 0.9 / workers");
   }
-  return absl::OkStatus();
+  return CheckGroups(job);
 }
 
 absl::Status CheckStrategy(const proto::Job& job) {
-  if (job.strategy() > proto::Strategy::ps_elastic) {
-    return Refusal("strategy", StrategyName(job.strategy()), "one that this build has",
-                   "--strategy=ps_async");
-  }
   RETURN_IF_ERROR(CheckPolicy(job));
   RETURN_IF_ERROR(PieceBytes(job, "ps.part_bytes", job.ps().part_bytes()));
   RETURN_IF_ERROR(Whole(job, "ps.credits", 1, kCreditsMax));

@@ -92,6 +92,8 @@ TEST(PushRateFactor, DividesOnlyWhereEachPushIsAnUpdate) {
     job.set_strategy(strategy);
     EXPECT_DOUBLE_EQ(PushRateFactor(job), 0.25);
   }
+  job.set_strategy(proto::Strategy::ps_groups);  // of two
+  EXPECT_DOUBLE_EQ(PushRateFactor(job), 0.5);
   job.mutable_ps()->set_push_rate(proto::ParameterServer::full);
   EXPECT_DOUBLE_EQ(PushRateFactor(job), 1);
   job.mutable_ps()->clear_push_rate();

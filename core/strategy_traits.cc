@@ -40,6 +40,23 @@ StrategyTraits TraitsOf(const proto::Job& job) {
   return {};
 }
 
+WorkerGroup GroupOf(const proto::Job& job, int rank) {
+  if (job.strategy() != proto::Strategy::ps_groups) return {.first = 0, .size = job.workers()};
+  const int size = job.workers() / job.ps().groups();
+  return {.first = rank / size * size, .size = size};
+}
+
+bool TalksToServers(const proto::Job& job, int rank) {
+  const StrategyTraits traits = TraitsOf(job);
+  return traits.servers && (!traits.collective || rank == GroupOf(job, rank).first);
+}
+
+int UpdatesPerGlobalBatch(const proto::Job& job) {
+  const StrategyTraits traits = TraitsOf(job);
+  if (!traits.update_per_push) return 1;
+  return traits.collective ? job.ps().groups() : job.workers();
+}
+
 proto::AllReduce::Algorithm AllReduceAlgorithmOf(const proto::Job& job) {
   return job.deterministic() ? proto::AllReduce::direct : job.allreduce().algorithm();
 }
@@ -62,6 +79,11 @@ double AllReduceBytesBetweenHosts(int hosts, int ranks, double bytes) {
 
 double BytesPerSynchronisation(const proto::Job& job, double model_bytes) {
   const StrategyTraits traits = TraitsOf(job);
+  if (traits.servers && traits.collective) {
+    const int k = GroupOf(job, 0).size;
+    return AllReduceBytes(AllReduceAlgorithmOf(job), k, model_bytes) +
+           static_cast<double>(k - 1) / k * model_bytes + model_bytes / k;
+  }
   if (traits.servers) return model_bytes;
   if (!traits.collective) return 0;
   return AllReduceBytes(AllReduceAlgorithmOf(job), job.workers(), model_bytes);

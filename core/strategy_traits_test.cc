@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "core/averaging.h"
 
 namespace crossover {
@@ -37,6 +39,33 @@ TEST(StrategyTraits, BytesAreTheFormulas) {
   EXPECT_EQ(BytesPerSynchronisation(JobOf(proto::Strategy::ps_async), 4000), 4000);
   EXPECT_EQ(BytesPerSynchronisation(JobOf(proto::Strategy::allreduce_ring), 4000), 6000);
   EXPECT_EQ(BytesPerSynchronisation(JobOf(proto::Strategy::local_sgd), 4000), 6000);
+}
+
+TEST(StrategyTraits, GroupsAreOfConsecutiveRanks) {
+  proto::Job job = JobOf(proto::Strategy::ps_groups);
+  job.set_workers(6);
+  const std::vector<int> firsts = {0, 0, 0, 3, 3, 3};
+  for (int rank = 0; rank < 6; ++rank) {
+    EXPECT_EQ(GroupOf(job, rank).first, firsts[rank]);
+    EXPECT_EQ(GroupOf(job, rank).size, 3);
+    EXPECT_EQ(TalksToServers(job, rank), rank % 3 == 0);
+  }
+  EXPECT_EQ(UpdatesPerGlobalBatch(job), 2);
+  // In a ring of 3: 4/3 M; 2/3 M to pass the parameters on; a third of M to the servers.
+  EXPECT_DOUBLE_EQ(BytesPerSynchronisation(job, 3000), 4000 + 2000 + 1000);
+  job.mutable_ps()->set_groups(6);
+  EXPECT_DOUBLE_EQ(BytesPerSynchronisation(job, 3000), 3000);
+  EXPECT_TRUE(TalksToServers(job, 5));
+}
+
+TEST(StrategyTraits, ElsewhereAllWorkersAreOneGroup) {
+  proto::Job job = JobOf(proto::Strategy::ps_async);
+  EXPECT_EQ(GroupOf(job, 3).first, 0);
+  EXPECT_EQ(GroupOf(job, 3).size, 4);
+  EXPECT_TRUE(TalksToServers(job, 3));
+  EXPECT_EQ(UpdatesPerGlobalBatch(job), 4);
+  EXPECT_FALSE(TalksToServers(JobOf(proto::Strategy::allreduce_ring), 0));
+  EXPECT_EQ(UpdatesPerGlobalBatch(JobOf(proto::Strategy::ps_backup)), 1);
 }
 
 TEST(StrategyTraits, BytesAreThoseOfTheAlgorithm) {

@@ -2,6 +2,7 @@
 
 #include "core/check.h"
 #include "core/elastic_averaging.h"
+#include "core/strategy_traits.h"
 
 namespace crossover::ps {
 
@@ -40,6 +41,8 @@ Policy PolicyFor(const proto::Job& job) {
       policy.rank_order = job.deterministic();
       return policy;
     case proto::Strategy::ps_groups:
+      policy.group_size = GroupOf(job, 0).size;
+      return policy;
     case proto::Strategy::single:
     case proto::Strategy::allreduce_ring:
       break;

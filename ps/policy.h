@@ -9,6 +9,7 @@
 //   ps_async_dc      1                none    gradients, corrected for their delay
 //   ps_async_scaled  1                none    gradients, at a rate that falls with staleness
 //   ps_elastic       1                none    parameters, which draw the centre towards them
+//   ps_groups        1                none    gradients, by the first of each group
 //   local_sgd        workers          0       parameters (averaged)
 #ifndef CROSSOVER_PS_POLICY_H_
 #define CROSSOVER_PS_POLICY_H_
@@ -26,6 +27,8 @@ struct Policy {
   static constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 
   int workers = 1;
+  // Of each so many workers of consecutive ranks the first pushes, for all of them.
+  int group_size = 1;
   // Contributions that make one update, averaged: all workers' or one, or with drops_late some.
   int contributions = 1;
   // Version v of a part is step v: a push from an older version has come after its step closed
@@ -46,6 +49,8 @@ struct Policy {
   // Sum the contributions of an update in rank order, whatever order they come in.
   bool rank_order = false;
 };
+
+inline bool Pushes(const Policy& policy, int worker) { return worker % policy.group_size == 0; }
 
 // The policy of a validated job whose strategy uses servers.
 Policy PolicyFor(const proto::Job& job);

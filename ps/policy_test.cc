@@ -67,6 +67,16 @@ TEST(Policy, ElasticAveragingDrawsTheCentre) {
   EXPECT_EQ(PolicyFor(JobWith(proto::Strategy::local_sgd)).elastic_rate, 0);
 }
 
+TEST(Policy, TheFirstOfEachGroupPushes) {
+  proto::Job job = JobWith(proto::Strategy::ps_groups);
+  job.set_workers(6);
+  const Policy policy = PolicyFor(job);
+  EXPECT_EQ(policy.contributions, 1);
+  EXPECT_EQ(policy.lead_steps_max, Policy::kUnbounded);
+  for (int worker = 0; worker < 6; ++worker) EXPECT_EQ(Pushes(policy, worker), worker % 3 == 0);
+  EXPECT_TRUE(Pushes(PolicyFor(JobWith(proto::Strategy::ps_async)), 1));
+}
+
 TEST(Policy, LocalSgdAveragesParameters) {
   const Policy policy = PolicyFor(JobWith(proto::Strategy::local_sgd));
   EXPECT_EQ(policy.contributions, 3);

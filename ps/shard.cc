@@ -111,6 +111,10 @@ absl::Status ShardPart::Impl::CheckPush(int worker, int64_t step, int64_t from_v
   }
   const WorkerState& state = workers[worker];
   const std::string who = absl::StrCat("push of worker ", worker, " for step ", step, ": ");
+  if (!Pushes(policy, worker)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(who, "worker ", worker - worker % policy.group_size, " pushes for its group"));
+  }
   if (!initialized) {
     return absl::FailedPreconditionError(
         absl::StrCat(who, "the parameters have not been initialized; worker 0 does it"));
@@ -232,8 +236,9 @@ void ShardPart::Impl::Update(int64_t step) {
 
 int64_t ShardPart::Impl::SlowestCompleted() const {
   int64_t slowest = Policy::kUnbounded;
-  for (const WorkerState& state : workers) {
-    if (!state.left) slowest = std::min(slowest, state.completed_steps);
+  for (int worker = 0; worker < policy.workers; ++worker) {
+    const WorkerState& state = workers[worker];
+    if (Pushes(policy, worker) && !state.left) slowest = std::min(slowest, state.completed_steps);
   }
   return slowest;
 }

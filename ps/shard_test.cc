@@ -429,6 +429,24 @@ TEST(Shard, LocalSgdTakesDiLoCosOuterSteps) {
   EXPECT_NEAR(Values(part)[0], theta - 0.7 * (1 + 0.9 * 1.9), 1e-6);
 }
 
+// Four workers in two groups, each mean at half the rate: 8 - 0.25 x 4 = 7; 7 - 0.25 x 2 = 6.5.
+TEST(Shard, GroupsPushThroughTheirFirst) {
+  proto::Job job = SgdJob(proto::Strategy::ps_groups, 4);
+  job.mutable_ps()->clear_push_rate();
+  ShardPart part = Part(job, {8});
+  const auto first = Push(part, 2, 0, 0, {4});
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_THAT(Workers(first->released), ElementsAre(2));
+  EXPECT_EQ(first->released[0].lead_steps, 1);
+  EXPECT_THAT(Values(part), ElementsAre(7));
+  EXPECT_THAT(Push(part, 1, 0, 0, {4}).status().message(),
+              HasSubstr("worker 0 pushes for its group"));
+  const auto second = Push(part, 0, 0, 0, {2});
+  EXPECT_EQ(second->staleness, 1);
+  EXPECT_EQ(second->released[0].lead_steps, 0);  // over groups, not over workers
+  EXPECT_THAT(Values(part), ElementsAre(6.5f));
+}
+
 TEST(Shard, LocalSgdAveragesParameters) {
   ShardPart part = Part(LocalSgdJob(1, 0, 0), {100, 100});
   ASSERT_TRUE(Push(part, 1, 0, 0, {1, 5}).ok());

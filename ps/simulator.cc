@@ -175,7 +175,9 @@ absl::StatusOr<History> Simulation::Run() {
     worker.reply_ns.resize(parts_.size());
     workers_.push_back(std::move(worker));
   }
-  for (int rank = 0; rank < options_.job.workers() && options_.steps > 0; ++rank) BeginStep(rank);
+  for (int rank = 0; rank < options_.job.workers() && options_.steps > 0; ++rank) {
+    if (Pushes(policy_, rank)) BeginStep(rank);
+  }
   while (!events_.empty()) {
     const Event event = events_.top();
     events_.pop();

@@ -32,8 +32,8 @@ struct SimulationOptions {
   std::vector<double> slowdown;  // by worker; empty: 1 for all
   // A message's time on its way, one part's push or reply, drawn evenly from [0, max].
   int64_t travel_ns_max = 0;
-  // What a worker pushes for a step, from the parameters that it has. Spans of the
-  // whole buffer's length.
+  // What a worker (the first of a group, for it) pushes for a step, from the parameters that it
+  // has. Spans of the whole buffer's length.
   std::function<void(int worker, int64_t step, std::span<const float> parameters,
                      std::span<float> pushed)>
       compute;

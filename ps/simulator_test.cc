@@ -164,6 +164,19 @@ TEST(Simulator, ElasticAveragingFinishesWithTheCentreAmongTheWorkers) {
   }
 }
 
+TEST(Simulator, GroupsAreAsyncAmongEachOther) {
+  SimulationOptions options = Options(SgdJob(proto::Strategy::ps_groups, 6), 30);
+  options.job.mutable_ps()->set_groups(3);
+  options.slowdown = {1, 9, 1, 9, 3, 9};  // of the others a group has none
+  const auto history = Simulate(options);
+  ASSERT_TRUE(history.ok()) << history.status();
+  std::vector<int64_t> pushes(6);
+  for (const SimulatedPush& push : history->pushes) pushes[push.worker] += push.applied;
+  EXPECT_EQ(pushes, std::vector<int64_t>({60, 0, 60, 0, 60, 0}));
+  EXPECT_EQ(HeldPushes(*history), 0);
+  EXPECT_GT(LargestLead(*history), 5);
+}
+
 TEST(Simulator, BoundIsReachedAndNeverPassed) {
   for (const int64_t bound : {0, 1, 3}) {
     SimulationOptions options = Options(SgdJob(proto::Strategy::ps_ssp, 4), 30);

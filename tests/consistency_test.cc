@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/job.h"
+#include "core/strategy_traits.h"
 #include "os/files.h"
 #include "tests/cluster_fixture.h"
 
@@ -110,6 +111,32 @@ TEST(Consistency, ElasticAveragingEndsWithTheCentre) {
     EXPECT_EQ(server.pushes() % (kWorkers * 7), 0) << "and once more at the end";
     EXPECT_EQ(server.state_bytes(), server.parameter_bytes());
   }
+}
+
+TEST(Consistency, GroupsSynchroniseWithinAndPushThroughTheirFirst) {
+  proto::Job job = JobUnder(proto::Strategy::ps_groups);
+  job.set_workers(4);
+  const auto outcome = RunJob(job, "groups");
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  ExpectEqualParameters(*outcome);
+  EXPECT_GT(Accuracy(*outcome), 0.5);
+  int64_t sent = 0, received = 0, servers_received = 0;
+  for (int rank = 0; rank < 4; ++rank) {
+    const proto::WorkerReport& worker = outcome->reports[rank].worker();
+    EXPECT_EQ(worker.synchronisations(), kSteps);
+    sent += worker.payload_sent_bytes();
+    received += worker.payload_received_bytes();
+  }
+  for (const proto::ServerReport& server : Servers(*outcome)) {
+    EXPECT_EQ(server.pushes() % (2 * kSteps), 0) << "of two groups";
+    EXPECT_DOUBLE_EQ(server.effective_learning_rate(), 0.05 / 2);
+    servers_received += server.payload_received_bytes();
+  }
+  const int64_t model_bytes = 4 * outcome->reports[0].worker().parameter_count();
+  EXPECT_EQ(servers_received, kSteps * 2 * model_bytes);
+  const double each = BytesPerSynchronisation(job, static_cast<double>(model_bytes));
+  EXPECT_DOUBLE_EQ(static_cast<double>(sent), kSteps * 4 * each);
+  EXPECT_DOUBLE_EQ(static_cast<double>(received), kSteps * 4 * each);
 }
 
 TEST(Consistency, ARunThatDivergesIsStoppedAndSaysWhyAndWhatToDo) {

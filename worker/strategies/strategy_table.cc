@@ -3,6 +3,7 @@
 #include "core/check.h"
 #include "worker/strategies/allreduce_strategy.h"
 #include "worker/strategies/elastic_strategy.h"
+#include "worker/strategies/groups_strategy.h"
 #include "worker/strategies/local_strategy.h"
 #include "worker/strategies/parameter_server_strategy.h"
 
@@ -28,6 +29,7 @@ constexpr Entry kStrategies[] = {
     {proto::Strategy::ps_async_dc, Make<ParameterServerStrategy>},
     {proto::Strategy::ps_async_scaled, Make<ParameterServerStrategy>},
     {proto::Strategy::ps_elastic, Make<ElasticStrategy>},
+    {proto::Strategy::ps_groups, Make<GroupsStrategy>},
     {proto::Strategy::allreduce_ring, Make<AllReduceStrategy>},
     {proto::Strategy::local_sgd, Make<LocalStrategy>},
 };
