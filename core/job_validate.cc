@@ -240,6 +240,21 @@ absl::Status CheckGroups(const proto::Job& job) {
       Flag("ps.groups", nearest));
 }
 
+// Each part answers by itself, so its parameters are of one version with the others' only where an
+// answer waits until all pushes of a step, and none of the next, have been applied to the part.
+absl::Status CheckOneVersion(const proto::Job& job) {
+  const bool in_step =
+      job.strategy() == proto::Strategy::ps_sync || job.strategy() == proto::Strategy::local_sgd ||
+      (job.strategy() == proto::Strategy::ps_ssp && job.ps().staleness_bound() == 0);
+  if (!job.ps().one_version() || !UsesServers(job) || in_step) return absl::OkStatus();
+  return Refusal("ps.one_version",
+                 absl::StrCat("true while strategy ", StrategyName(job.strategy()),
+                              " answers each part's pushes as they come to it, in different "
+                              "orders on different parts"),
+                 "with ps_sync, local_sgd, ps_ssp of ps.staleness_bound 0, and without servers",
+                 "--ps.one_version=false, or --strategy=ps_sync");
+}
+
 // What servers do with pushes.
 absl::Status CheckPolicy(const proto::Job& job) {
   RETURN_IF_ERROR(Whole(job, "ps.staleness_bound", 0, kStepsMax));
@@ -258,7 +273,8 @@ absl::Status CheckPolicy(const proto::Job& job) {
                                 ", or the centre would move past its workers"),
                    "--ps.elastic_rate=0, which means 0.9 / workers");
   }
-  return CheckGroups(job);
+  RETURN_IF_ERROR(CheckGroups(job));
+  return CheckOneVersion(job);
 }
 
 absl::Status CheckStrategy(const proto::Job& job) {

@@ -61,6 +61,21 @@ TEST(ValidateJobTest, PoliciesFitTheWorkers) {
   EXPECT_EQ(ValidateJob(JobWith({"ps.groups=3"})), absl::OkStatus()) << "of others";
 }
 
+TEST(ValidateJobTest, OneVersionNeedsAnswersThatWaitForTheWholeStep) {
+  for (const char* name : {"ps_backup", "ps_ssp", "ps_async", "ps_async_dc", "ps_async_scaled",
+                           "ps_elastic", "ps_groups"}) {
+    EXPECT_THAT(Refused({"ps.one_version=true", std::string("strategy=") + name}),
+                HasSubstr(std::string("true while strategy ") + name));
+  }
+  for (const char* name : {"single", "ps_sync", "allreduce_ring", "local_sgd"}) {
+    EXPECT_EQ(ValidateJob(JobWith({"ps.one_version=true", std::string("strategy=") + name})),
+              absl::OkStatus());
+  }
+  EXPECT_EQ(
+      ValidateJob(JobWith({"ps.one_version=true", "strategy=ps_ssp", "ps.staleness_bound=0"})),
+      absl::OkStatus());
+}
+
 struct Bound {
   const char* path;
   std::vector<const char*> refused;

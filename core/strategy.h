@@ -29,6 +29,7 @@ struct StrategyCounters {
   // Of servers: as ps::ClientCounters has them.
   int64_t late_pushes = 0;
   int64_t staleness_max = 0;
+  int64_t mixed_version_steps = 0;
 };
 
 class Strategy {

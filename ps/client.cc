@@ -298,6 +298,13 @@ absl::Status Client::Impl::Wait() {
     }
   }
   RETURN_IF_ERROR(WaitFor([this] { return unfinished_buckets_ == 0; }));
+  {
+    const std::lock_guard lock(mutex_);
+    const auto differs = [this](const PartState& part) {
+      return part.version != parts_.front().version;
+    };
+    if (std::any_of(parts_.begin(), parts_.end(), differs)) ++counters_.mixed_version_steps;
+  }
   if (held_ns_max_ > 0) timeline_.AddHeld(held_ns_max_);
   return absl::OkStatus();
 }

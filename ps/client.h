@@ -32,6 +32,7 @@ struct ClientCounters {
   // Most updates that others made to a part between the version that a push was computed from
   // and its reply; where nothing holds replies back, the staleness of the push.
   int64_t staleness_max = 0;
+  int64_t mixed_version_steps = 0;  // after which this worker's parts were of different versions
 };
 
 // Belongs to the compute thread, except where stated. After an error every call

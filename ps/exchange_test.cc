@@ -216,6 +216,34 @@ TEST(Exchange, ALateWorkerIsToldAndGoesOnWithTheOpenStep) {
   EXPECT_EQ(late_pushes, kParts);
 }
 
+// Worker 1's push comes to the first bucket before worker 0's, and to the last one after it.
+TEST(Exchange, CountsStepsAfterWhichPartsAreOfDifferentVersions) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_async, 2, 1), {40, 0, 60});
+  Timeline timeline(cluster.clock());
+  auto first = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
+  auto second = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), timeline);
+  std::vector<float> parameters(kLength);
+  ASSERT_TRUE(first->Initialize(FirstParameters()).ok());
+  ASSERT_TRUE(first->Pull(parameters).ok());
+  ASSERT_TRUE(second->Pull(parameters).ok());
+  const std::vector<float> gradient(kLength, 1);
+  second->BeginStep(0, gradient, parameters);
+  second->PushBucket(0);
+  cluster.WaitUntil([&] { return cluster.server(0).report().pushes() == 10; });
+  std::vector<float> other(kLength);
+  first->BeginStep(0, gradient, other);
+  for (int bucket = 0; bucket < 3; ++bucket) first->PushBucket(bucket);
+  ASSERT_TRUE(first->Wait().ok());
+  EXPECT_EQ(first->counters().mixed_version_steps, 1);
+  for (int bucket = 1; bucket < 3; ++bucket) second->PushBucket(bucket);
+  ASSERT_TRUE(second->Wait().ok());
+  EXPECT_EQ(second->counters().mixed_version_steps, 1);
+  first->BeginStep(1, gradient, other);
+  for (int bucket = 0; bucket < 3; ++bucket) first->PushBucket(bucket);
+  ASSERT_TRUE(first->Wait().ok());
+  EXPECT_EQ(first->counters().mixed_version_steps, 1);  // all of version 3
+}
+
 TEST(Exchange, LocalSgdAveragesParameters) {
   proto::Job job = TestJob(proto::Strategy::local_sgd, 2, 2);
   job.mutable_local_sgd()->set_through(proto::LocalSgd::servers);

@@ -177,6 +177,24 @@ TEST(Simulator, GroupsAreAsyncAmongEachOther) {
   EXPECT_GT(LargestLead(*history), 5);
 }
 
+// What ps.one_version promises: a step's replies are of one version on all parts.
+TEST(Simulator, AnswersThatWaitForTheWholeStepAreOfOneVersion) {
+  SimulationOptions options = Options(SgdJob(proto::Strategy::ps_ssp, 4), 30);
+  options.job.mutable_ps()->set_staleness_bound(0);
+  options.travel_ns_max = 900;
+  options.slowdown = {1, 1, 1, 3};
+  const auto bounded = Simulate(options);
+  options.job.set_strategy(proto::Strategy::ps_sync);
+  const auto sync = Simulate(options);
+  ASSERT_TRUE(bounded.ok() && sync.ok());
+  for (const SimulatedRelease& release : bounded->releases) {
+    EXPECT_EQ(release.version, 4 * (release.step + 1));
+  }
+  for (const SimulatedRelease& release : sync->releases) {
+    EXPECT_EQ(release.version, release.step + 1);
+  }
+}
+
 TEST(Simulator, BoundIsReachedAndNeverPassed) {
   for (const int64_t bound : {0, 1, 3}) {
     SimulationOptions options = Options(SgdJob(proto::Strategy::ps_ssp, 4), 30);

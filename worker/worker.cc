@@ -208,6 +208,11 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
       static_cast<double>(trained.finished_ns - trained.training.start_ns) * 1e-9;
   options_.log(absl::StrFormat("training ended after %.2f s, %.0f samples/s here", train_s,
                                static_cast<double>(samples_done) / train_s));
+  if (trained.counters.mixed_version_steps > 0) {
+    options_.log(absl::StrCat("parts were of different versions after ",
+                              trained.counters.mixed_version_steps, " of ",
+                              trained.counters.synchronisations, " synchronisations"));
+  }
   session_.member().SetStatus(plan.total_steps - 1, "evaluate", samples_done, 0);
   return WriteResults(trained, data.test, plan, model, buckets);
 }

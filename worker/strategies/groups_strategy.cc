@@ -76,6 +76,7 @@ StrategyCounters GroupsStrategy::Count() const {
   counters.payload_sent_bytes += servers.sent_bytes;
   counters.payload_received_bytes += servers.received_bytes;
   counters.staleness_max = servers.staleness_max;
+  counters.mixed_version_steps = servers.mixed_version_steps;
   return counters;
 }
 

@@ -42,7 +42,8 @@ StrategyCounters ParameterServerStrategy::counters() const {
           .payload_received_bytes = at_end_.received_bytes - at_start_.received_bytes,
           .synchronisations = steps_done_,
           .late_pushes = at_end_.late_pushes,
-          .staleness_max = at_end_.staleness_max};
+          .staleness_max = at_end_.staleness_max,
+          .mixed_version_steps = at_end_.mixed_version_steps};
 }
 
 }  // namespace crossover::worker
