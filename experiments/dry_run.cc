@@ -80,6 +80,8 @@ RunSize SizeOfRun(const proto::Job& job, const JobSize& size) {
     int64_t server_buffers = 3;
     if (!traits.updates_here) server_buffers += states;
     if (job.deterministic()) server_buffers += job.workers();
+    // What each worker was last given.
+    if (job.strategy() == proto::Strategy::ps_async_dc) server_buffers += job.workers();
     run.server_memory_bytes = kServerBaseBytes + 4 * size.parameters * server_buffers / run.servers;
   }
   return run;

@@ -91,9 +91,10 @@ std::string StalenessSection(const Study& study) {
     absl::StrAppend(&out, "<p>Every push of ", EscapeHtml(fresh), " had staleness 0.</p>\n");
   }
   if (!histograms.empty()) absl::StrAppend(&out, "<div class=\"columns\">", histograms, "</div>\n");
-  return absl::StrCat(out,
-                      StrategyTable(served, {"staleness.mean", "staleness.max", "lead_steps_max"}),
-                      HeldTable(served));
+  return absl::StrCat(
+      out,
+      StrategyTable(served, {"staleness.mean", "staleness.max", "lead_steps_max", "late_pushes"}),
+      HeldTable(served));
 }
 
 }  // namespace crossover::experiments
