@@ -4,7 +4,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "core/shard_plan.h"
 #include "core/status.h"
 #include "ps/frame_buffer.h"
+#include "ps/part_versions.h"
 #include "ps/stream_to_server.h"
 #include "ps/wire.h"
 
@@ -48,10 +48,6 @@ class Client::Impl final : public FrameHandler {
  private:
   // What a part's next frame from the server must be.
   enum class Awaited { kNothing, kAck, kPull, kPush };
-  struct PartState {
-    Awaited awaited = Awaited::kNothing;
-    int64_t version = 0;
-  };
   struct BucketState {
     bool pushed = false;
     int unwritten_parts = 0;
@@ -72,7 +68,6 @@ class Client::Impl final : public FrameHandler {
   void SendToAll(FrameKind kind, std::span<const std::byte> payload);
   void SendPart(const Part& part, FrameHeader header, std::span<const float> values);
   void PushLocked(int server);
-  void CountStalenessLocked(const FrameHeader& reply, int64_t pushed_version);
   void FinishBucketIfDoneLocked(int bucket);
   void FailLocked(const absl::Status& why);
   std::string WhereLocked() const;
@@ -98,7 +93,8 @@ class Client::Impl final : public FrameHandler {
   bool connected_ = false;
   bool leaving_ = false;
   std::vector<int> missing_acks_;  // by server, for frames without a part
-  std::vector<PartState> parts_;
+  std::vector<Awaited> awaited_;   // by part
+  PartVersions versions_;
   std::vector<Pushes> pushes_;  // by server
   std::vector<BucketState> buckets_;
   size_t next_bucket_ = 0;      // of the step; those before it are in pushes_ or sent
@@ -129,7 +125,8 @@ Client::Impl::Impl(const Options& options, const BucketPlan& buckets, ShardPlan 
       encoded_plan_(EncodePlan(MakeWorkerPlan(buckets, options.total_steps))),
       timeline_(timeline),
       missing_acks_(options.servers.size()),
-      parts_(plan_.parts.size()),
+      awaited_(plan_.parts.size(), Awaited::kNothing),
+      versions_(plan_.parts.size()),
       pushes_(options.servers.size()),
       buckets_(plan_.bucket_parts.size()) {}
 
@@ -222,8 +219,8 @@ absl::Status Client::Impl::Initialize(std::span<const float> parameters) {
   CheckSize(parameters.size());
   {
     const std::lock_guard lock(mutex_);
-    for (PartState& part : parts_) part.awaited = Awaited::kAck;
-    awaited_parts_ = static_cast<int>(parts_.size());
+    std::ranges::fill(awaited_, Awaited::kAck);
+    awaited_parts_ = static_cast<int>(awaited_.size());
   }
   for (const Part& part : plan_.parts) {
     SendPart(part, {.kind = FrameKind::kInitialize}, ValuesOf(part, parameters));
@@ -235,8 +232,8 @@ absl::Status Client::Impl::Pull(std::span<float> parameters) {
   CheckSize(parameters.size());
   {
     const std::lock_guard lock(mutex_);
-    for (PartState& part : parts_) part.awaited = Awaited::kPull;
-    awaited_parts_ = static_cast<int>(parts_.size());
+    std::ranges::fill(awaited_, Awaited::kPull);
+    awaited_parts_ = static_cast<int>(awaited_.size());
     destination_ = parameters;
   }
   for (const Part& part : plan_.parts) SendPart(part, {.kind = FrameKind::kPull}, {});
@@ -252,6 +249,7 @@ void Client::Impl::BeginStep(int64_t step, std::span<const float> source,
   source_ = source;
   destination_ = destination;
   held_ns_max_ = 0;
+  versions_.BeginStep();
   unfinished_buckets_ = static_cast<int>(buckets_.size());
   for (BucketState& bucket : buckets_) bucket = {};
   next_bucket_ = 0;
@@ -269,7 +267,7 @@ void Client::Impl::PushBucket(int bucket) {
   // Backward passes may end around each other, but all workers push in one order: see PushLocked.
   for (; next_bucket_ < buckets_.size() && buckets_[next_bucket_].pushed; ++next_bucket_) {
     for (const int id : plan_.bucket_parts[next_bucket_]) {
-      parts_[id].awaited = Awaited::kPush;
+      awaited_[id] = Awaited::kPush;
       pushes_[plan_.parts[id].server].waiting.push_back(id);
     }
   }
@@ -285,7 +283,7 @@ void Client::Impl::PushLocked(int server) {
     pushes.waiting.pop_front();
     ++pushes.unanswered;
     const Part& part = plan_.parts[id];
-    SendPart(part, {.kind = FrameKind::kPush, .step = step_, .version = parts_[id].version},
+    SendPart(part, {.kind = FrameKind::kPush, .step = step_, .version = versions_.Of(id)},
              ValuesOf(part, source_));
   }
 }
@@ -298,22 +296,13 @@ absl::Status Client::Impl::Wait() {
     }
   }
   RETURN_IF_ERROR(WaitFor([this] { return unfinished_buckets_ == 0; }));
-  {
-    const std::lock_guard lock(mutex_);
-    const auto differs = [this](const PartState& part) {
-      return part.version != parts_.front().version;
-    };
-    if (std::any_of(parts_.begin(), parts_.end(), differs)) ++counters_.mixed_version_steps;
-  }
   if (held_ns_max_ > 0) timeline_.AddHeld(held_ns_max_);
   return absl::OkStatus();
 }
 
 int64_t Client::Impl::OldestVersion() const {
   const std::lock_guard lock(mutex_);
-  int64_t oldest = std::numeric_limits<int64_t>::max();
-  for (const PartState& part : parts_) oldest = std::min(oldest, part.version);
-  return oldest;
+  return versions_.oldest();
 }
 
 absl::Status Client::Impl::Leave() {
@@ -340,7 +329,7 @@ void Client::Impl::Abort(const absl::Status& why) {
 
 ClientCounters Client::Impl::counters() const {
   const std::lock_guard lock(mutex_);
-  return counters_;
+  return {counters_.sent_bytes, counters_.received_bytes, versions_.counts()};
 }
 
 absl::Status Client::Impl::OnFrame(int server, const FrameHeader& header, const Payload& payload) {
@@ -359,7 +348,7 @@ absl::Status Client::Impl::OnAck(int server, const FrameHeader& header) {
     }
     --missing_acks_[server];
   } else {
-    Awaited& awaited = parts_[header.part].awaited;
+    Awaited& awaited = awaited_[header.part];
     if (awaited != Awaited::kAck) {
       return absl::InvalidArgumentError(
           absl::StrCat("the server sent an ack of part ", header.part, " that nothing asked for"));
@@ -378,8 +367,7 @@ absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const 
   std::span<float> destination;
   {
     const std::lock_guard lock(mutex_);
-    PartState& state = parts_[header.part];
-    awaited = state.awaited;
+    awaited = awaited_[header.part];
     const bool expected = (awaited == Awaited::kPull && header.step == -1) ||
                           (awaited == Awaited::kPush && header.step == step_);
     if (!expected) {
@@ -387,9 +375,9 @@ absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const 
                                                      header.part, " and step ", header.step,
                                                      " that nothing asked for"));
     }
-    state.awaited = Awaited::kNothing;
-    if (awaited == Awaited::kPush) CountStalenessLocked(header, state.version);
-    state.version = header.version;
+    awaited_[header.part] = Awaited::kNothing;
+    if (awaited == Awaited::kPush) versions_.CountReply(part.id, header.version, header.late);
+    versions_.Set(part.id, header.version);
     destination = destination_;
   }
   // Without the lock: the buffer is lent until this part has been counted below.
@@ -408,13 +396,6 @@ absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const 
   if (--bucket.unanswered_parts == 0) bucket.answered_ns = timeline_.clock().NowNs();
   FinishBucketIfDoneLocked(part.bucket);
   return absl::OkStatus();
-}
-
-void Client::Impl::CountStalenessLocked(const FrameHeader& reply, int64_t pushed_version) {
-  const int64_t own_updates = reply.late ? 0 : 1;
-  counters_.late_pushes += reply.late ? 1 : 0;
-  counters_.staleness_max =
-      std::max(counters_.staleness_max, reply.version - pushed_version - own_updates);
 }
 
 void Client::Impl::OnWritten(int, const FrameHeader& header) {
@@ -474,7 +455,7 @@ std::string Client::Impl::WhereLocked() const {
 // A server that owes an answer.
 std::string Client::Impl::DebtorLocked() const {
   for (const Part& part : plan_.parts) {
-    if (parts_[part.id].awaited != Awaited::kNothing) return ServerName(part.server);
+    if (awaited_[part.id] != Awaited::kNothing) return ServerName(part.server);
   }
   for (size_t server = 0; server < missing_acks_.size(); ++server) {
     if (missing_acks_[server] > 0) return ServerName(static_cast<int>(server));

@@ -20,6 +20,7 @@
 #include "core/bucket_plan.h"
 #include "core/timeline.h"
 #include "net/identity.h"
+#include "ps/part_versions.h"
 
 namespace crossover::ps {
 
@@ -28,11 +29,7 @@ namespace crossover::ps {
 struct ClientCounters {
   int64_t sent_bytes = 0;
   int64_t received_bytes = 0;
-  int64_t late_pushes = 0;  // of parts, that a server told this worker were late
-  // Most updates that others made to a part between the version that a push was computed from
-  // and its reply; where nothing holds replies back, the staleness of the push.
-  int64_t staleness_max = 0;
-  int64_t mixed_version_steps = 0;  // after which this worker's parts were of different versions
+  VersionCounts versions;
 };
 
 // Belongs to the compute thread, except where stated. After an error every call

@@ -196,13 +196,13 @@ TEST(Exchange, ALateWorkerIsToldAndGoesOnWithTheOpenStep) {
   ASSERT_TRUE(step(*late, 0, late_parameters).ok());
   EXPECT_EQ(late_parameters, parameters);
   constexpr int64_t kParts = 2 * (5 + 8);  // of each server, 20 and 30 values in parts of 4
-  EXPECT_EQ(late->counters().late_pushes, kParts);
-  EXPECT_EQ(late->counters().staleness_max, 2);
+  EXPECT_EQ(late->counters().versions.late_pushes, kParts);
+  EXPECT_EQ(late->counters().versions.staleness_max, 2);
   EXPECT_EQ(late->OldestVersion(), 2);
   ASSERT_TRUE(step(*late, 2, late_parameters).ok());
-  EXPECT_EQ(late->counters().late_pushes, kParts);  // that one counted
+  EXPECT_EQ(late->counters().versions.late_pushes, kParts);  // that one counted
   EXPECT_EQ(late->OldestVersion(), 3);
-  EXPECT_EQ(first->counters().late_pushes, 0);
+  EXPECT_EQ(first->counters().versions.late_pushes, 0);
   int64_t pushes = 0, late_pushes = 0;
   for (int rank = 0; rank < 2; ++rank) {
     const proto::ServerReport report = cluster.server(rank).report();
@@ -217,7 +217,7 @@ TEST(Exchange, ALateWorkerIsToldAndGoesOnWithTheOpenStep) {
 }
 
 // Worker 1's push comes to the first bucket before worker 0's, and to the last one after it.
-TEST(Exchange, CountsStepsAfterWhichPartsAreOfDifferentVersions) {
+TEST(Exchange, CountsStepsThatBeginWithPartsOfDifferentVersions) {
   TestCluster cluster(TestJob(proto::Strategy::ps_async, 2, 1), {40, 0, 60});
   Timeline timeline(cluster.clock());
   auto first = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
@@ -234,14 +234,16 @@ TEST(Exchange, CountsStepsAfterWhichPartsAreOfDifferentVersions) {
   first->BeginStep(0, gradient, other);
   for (int bucket = 0; bucket < 3; ++bucket) first->PushBucket(bucket);
   ASSERT_TRUE(first->Wait().ok());
-  EXPECT_EQ(first->counters().mixed_version_steps, 1);
+  EXPECT_EQ(first->counters().versions.mixed_version_steps, 0);
   for (int bucket = 1; bucket < 3; ++bucket) second->PushBucket(bucket);
   ASSERT_TRUE(second->Wait().ok());
-  EXPECT_EQ(second->counters().mixed_version_steps, 1);
-  first->BeginStep(1, gradient, other);
-  for (int bucket = 0; bucket < 3; ++bucket) first->PushBucket(bucket);
-  ASSERT_TRUE(first->Wait().ok());
-  EXPECT_EQ(first->counters().mixed_version_steps, 1);  // all of version 3
+  for (int64_t step = 1; step < 3; ++step) {
+    first->BeginStep(step, gradient, other);
+    for (int bucket = 0; bucket < 3; ++bucket) first->PushBucket(bucket);
+    ASSERT_TRUE(first->Wait().ok());
+    // Of versions 2 and 1; then all of version 3.
+    EXPECT_EQ(first->counters().versions.mixed_version_steps, 1);
+  }
 }
 
 TEST(Exchange, LocalSgdAveragesParameters) {

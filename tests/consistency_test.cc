@@ -63,7 +63,7 @@ TEST(Consistency, BackupWorkersDropTheStragglersPushes) {
     for (int rank = 0; rank < kWorkers; ++rank) late[rank] += server.late_pushes(rank);
     EXPECT_EQ(server.pushes() % ((kWorkers - 1) * kSteps), 0) << "two of each part and step";
     EXPECT_EQ(server.staleness_max(), 0);
-    EXPECT_DOUBLE_EQ(server.scheduled_learning_rate(), 0.05);
+    EXPECT_NEAR(server.scheduled_learning_rate(), 0.05, 1e-12);
   }
   for (int rank = 0; rank < kWorkers; ++rank) {
     const proto::WorkerReport& worker = outcome->reports[rank].worker();
@@ -129,7 +129,7 @@ TEST(Consistency, GroupsSynchroniseWithinAndPushThroughTheirFirst) {
   }
   for (const proto::ServerReport& server : Servers(*outcome)) {
     EXPECT_EQ(server.pushes() % (2 * kSteps), 0) << "of two groups";
-    EXPECT_DOUBLE_EQ(server.effective_learning_rate(), 0.05 / 2);
+    EXPECT_NEAR(server.effective_learning_rate(), 0.05 / 2, 1e-12);
     servers_received += server.payload_received_bytes();
   }
   const int64_t model_bytes = 4 * outcome->reports[0].worker().parameter_count();

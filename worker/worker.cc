@@ -204,17 +204,21 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
   ASSIGN_OR_RETURN(trained.training, std::move(training));
   RETURN_IF_ERROR(strategy->Finish());
   trained.finished_ns = clock_.NowNs();
+  LogEndOfTraining(trained, samples_done);
+  session_.member().SetStatus(plan.total_steps - 1, "evaluate", samples_done, 0);
+  return WriteResults(trained, data.test, plan, model, buckets);
+}
+
+void Worker::LogEndOfTraining(const Trained& trained, int64_t samples_done) const {
   const double train_s =
       static_cast<double>(trained.finished_ns - trained.training.start_ns) * 1e-9;
   options_.log(absl::StrFormat("training ended after %.2f s, %.0f samples/s here", train_s,
                                static_cast<double>(samples_done) / train_s));
   if (trained.counters.mixed_version_steps > 0) {
-    options_.log(absl::StrCat("parts were of different versions after ",
+    options_.log(absl::StrCat("parts were of different versions before ",
                               trained.counters.mixed_version_steps, " of ",
                               trained.counters.synchronisations, " synchronisations"));
   }
-  session_.member().SetStatus(plan.total_steps - 1, "evaluate", samples_done, 0);
-  return WriteResults(trained, data.test, plan, model, buckets);
 }
 
 absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, const StepPlan& plan,

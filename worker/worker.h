@@ -72,6 +72,7 @@ class Worker {
     std::vector<proto::AllReduceRange> all_reduces;
     std::string divergence;  // why the training was stopped; "" where it was not
   };
+  void LogEndOfTraining(const Trained& trained, int64_t samples_done) const;
   absl::Status WriteResults(const Trained& trained, const Dataset& test, const StepPlan& plan,
                             Model& model, const BucketPlan& buckets);
   absl::Status WriteReport(const Trained& trained,

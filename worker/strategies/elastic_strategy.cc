@@ -59,8 +59,8 @@ StrategyCounters ElasticStrategy::counters() const {
           .payload_received_bytes = now.received_bytes - at_start_.received_bytes,
           .synchronisations = exchanges_,
           .late_pushes = 0,
-          .staleness_max = now.staleness_max,
-          .mixed_version_steps = now.mixed_version_steps};
+          .staleness_max = now.versions.staleness_max,
+          .mixed_version_steps = now.versions.mixed_version_steps};
 }
 
 }  // namespace crossover::worker

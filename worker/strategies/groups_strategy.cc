@@ -75,8 +75,8 @@ StrategyCounters GroupsStrategy::Count() const {
   const ps::ClientCounters servers = context_.servers->counters();
   counters.payload_sent_bytes += servers.sent_bytes;
   counters.payload_received_bytes += servers.received_bytes;
-  counters.staleness_max = servers.staleness_max;
-  counters.mixed_version_steps = servers.mixed_version_steps;
+  counters.staleness_max = servers.versions.staleness_max;
+  counters.mixed_version_steps = servers.versions.mixed_version_steps;
   return counters;
 }
 

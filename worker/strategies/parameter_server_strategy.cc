@@ -41,9 +41,9 @@ StrategyCounters ParameterServerStrategy::counters() const {
   return {.payload_sent_bytes = at_end_.sent_bytes - at_start_.sent_bytes,
           .payload_received_bytes = at_end_.received_bytes - at_start_.received_bytes,
           .synchronisations = steps_done_,
-          .late_pushes = at_end_.late_pushes,
-          .staleness_max = at_end_.staleness_max,
-          .mixed_version_steps = at_end_.mixed_version_steps};
+          .late_pushes = at_end_.versions.late_pushes,
+          .staleness_max = at_end_.versions.staleness_max,
+          .mixed_version_steps = at_end_.versions.mixed_version_steps};
 }
 
 }  // namespace crossover::worker
