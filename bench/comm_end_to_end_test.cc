@@ -195,12 +195,14 @@ TEST_F(CommTest, LinesThatCannotBeTrueAreRefused) {
 TEST_F(CommTest, FilesThatCannotBeReadOrWrittenAreNamed) {
   const std::string garbage = directory_ + "/garbage";
   ASSERT_TRUE(os::WriteFile(garbage, "{\"library\":7}\n").ok());
+  const std::string empty = directory_ + "/empty";
+  ASSERT_TRUE(os::WriteFile(empty, "").ok());
   const std::string full = directory_ + "/full";
   ASSERT_EQ(symlink("/dev/full", full.c_str()), 0);
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"--from=/nowhere/lines"}, "cannot read /nowhere/lines: No such file"},
       {{"--from=" + garbage}, garbage + ": "},
-      {{"--from=/dev/null"}, "--from=/dev/null: no line of --json"},
+      {{"--from=" + empty}, "--from=" + empty + ": no line of --json"},
       {{"--hosts=/nowhere/hosts"}, "--hosts: cannot read /nowhere/hosts"},
       {{"--json=/nowhere/lines"}, "cannot write /nowhere/lines: No such file"},
       {{"--json=" + full, "--sizes=4K", "--iterations=1", "--limits=false"},

@@ -125,21 +125,12 @@ absl::StatusOr<Wanted> WantedOf(const Arguments& arguments) {
     return wanted;
   }
   ASSIGN_OR_RETURN(wanted.targets, TargetsNamed(arguments.target));
-  ASSIGN_OR_RETURN(TestPlan by_default, ReadPlan(PlanFlags()));
-  const bool has_budget = plan.budget_s != by_default.budget_s;
-  by_default.budget_s = plan.budget_s;  // goes with any row
-  const std::vector<std::string> flags = FlagsOf(plan);
-  const auto differs = std::mismatch(flags.begin(), flags.end(), FlagsOf(by_default).begin()).first;
-  if (differs != flags.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--target: its rows say what is measured and how; fix: leave out ", *differs));
-  }
   for (const Target& target : wanted.targets) {
     wanted.runs.insert(wanted.runs.end(), target.runs.begin(), target.runs.end());
   }
   for (TargetRun& run : wanted.runs) {
     for (TestPlan& each : run.plans) {
-      if (has_budget) each.budget_s = plan.budget_s;
+      if (plan.budget_s != PlanFlags().budget_s) each.budget_s = plan.budget_s;
     }
   }
   return wanted;
@@ -250,7 +241,8 @@ absl::Status UseFit(Arguments& arguments) {
   const std::string& transport = arguments.plan.transport;
   const bool other =
       transport == NameOf(Transport::kGrpc) || transport == NameOf(Transport::kInproc);
-  const absl::StatusOr<std::string> text = os::ReadFile(os::ResolveUserPath(arguments.use_fit));
+  const absl::StatusOr<std::string> text =
+      os::ReadFile(os::ResolveUserPath(arguments.use_fit), os::kSettingsBytesMax);
   RETURN_IF_ERROR(Annotate(text.status(), "--use_fit is a file: "));
   ASSIGN_OR_RETURN(const allreduce::CostFit costs,
                    CostsIn(*text, arguments.use_fit, other ? transport : NameOf(Transport::kTcp)));
@@ -269,7 +261,8 @@ int Main(int argc, char** argv) {
     std::fputs(flags.Usage().c_str(), stdout);
     return 0;
   }
-  absl::Status fits = CheckArguments(arguments, *parsed);
+  absl::Status fits =
+      CheckArguments(arguments, *parsed, std::vector<std::string>(argv + 1, argv + argc));
   if (fits.ok()) fits = UseFit(arguments);
   if (!fits.ok()) return Fail("comm_test", fits);
   return arguments.rank.empty() ? MainHere(arguments, clock) : MainMember(arguments, clock);

@@ -14,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "core/job.h"
 #include "core/job_internal.h"
 #include "core/status.h"
@@ -32,6 +34,7 @@ using google::protobuf::io::Tokenizer;
 
 // A job or a profile is a few KiB; what is larger is another file.
 constexpr size_t kTextBytesMax = 1 << 20;
+constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // Keeps the first error; later ones follow from it. Lines and columns count from 0.
 class FirstError : public google::protobuf::io::ErrorCollector {
@@ -144,7 +147,6 @@ Place PlaceAt(absl::string_view text, const Descriptor& root, int line, int colu
   tokenizer.set_comment_style(Tokenizer::SH_COMMENT_STYLE);
   tokenizer.set_allow_f_after_float(true);
   tokenizer.set_require_space_after_number(false);
-  tokenizer.set_allow_multiline_strings(true);
   Place place(root);
   while (true) {
     tokenizer.Next();
@@ -225,8 +227,17 @@ bool FieldIsComplete(const Place& place) {
          WhyNoValue(*place.value, place.minus, *field).empty();
 }
 
+// A token that is none: text that does not end, a number such as 1.2.3.
+Finding DiagnoseToken(const Tokenizer::Token& token, const std::string& parser_message) {
+  const bool is_open = absl::StrContains(parser_message, "cross line boundaries") ||
+                       absl::StrContains(parser_message, "end of string");
+  if (!is_open) return {token, parser_message};
+  return {token,
+          "the quote that opens here is not closed in its line; allowed: \"text\"; fix: close it"};
+}
+
 Finding Diagnose(Place place, const std::string& parser_message) {
-  if (place.broken_token) return {place.current, parser_message};
+  if (place.broken_token) return DiagnoseToken(place.current, parser_message);
   if (FieldIsComplete(place)) ForgetField(place);
   const std::string allowed =
       absl::StrCat("; allowed: ", absl::StrJoin(FieldNames(place.type()), ", "));
@@ -283,12 +294,42 @@ void AppendPositions(const google::protobuf::Message& message,
   }
 }
 
+// "--optimizer.momentum=0.9" as a file has it: "optimizer { momentum: 0.9 }"; "" if it is no field.
+std::string InFile(absl::string_view flag) {
+  const std::vector<absl::string_view> parts =
+      absl::StrSplit(absl::StripPrefix(flag, "--"), absl::MaxSplits('=', 1));
+  if (parts.size() != 2 || !IsJobField(ToStd(parts[0]))) return "";
+  const auto fields = FieldPath(*proto::Job::descriptor(), parts[0]);
+  const bool is_text = fields.back()->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+  const char* quote = is_text ? "\"" : "";
+  std::string text = absl::StrCat(fields.back()->name(), ": ", quote, parts[1], quote);
+  for (size_t i = fields.size() - 1; i-- > 0;) {
+    text = absl::StrCat(fields[i]->name(), " { ", text, " }");
+  }
+  return text;
+}
+
+// A refusal whose fix is for a file: the flags in it as fields.
+std::string FixInFile(absl::string_view message) {
+  constexpr absl::string_view kFix = "; fix: ";
+  const size_t fix = message.rfind(kFix);
+  if (fix == absl::string_view::npos) return std::string(message);
+  std::vector<std::string> words = absl::StrSplit(message.substr(fix + kFix.size()), ' ');
+  for (std::string& word : words) {
+    const bool has_comma = absl::EndsWith(word, ",");
+    const std::string field = InFile(absl::StripSuffix(word, ","));
+    if (!field.empty()) word = absl::StrCat(field, has_comma ? "," : "");
+  }
+  return absl::StrCat(message.substr(0, fix), kFix, absl::StrJoin(words, " "));
+}
+
 }  // namespace
 
 absl::Status AtPosition(const absl::Status& refusal, const FieldPositions& positions) {
   const absl::string_view message = refusal.message();
   const auto position = positions.find(std::string(message.substr(0, message.find(' '))));
-  return position == positions.end() ? refusal : Annotate(refusal, position->second + ": ");
+  if (position == positions.end()) return refusal;
+  return absl::Status(refusal.code(), absl::StrCat(position->second, ": ", FixInFile(message)));
 }
 
 absl::StatusOr<proto::Job> ParseJob(std::string_view text, std::string_view file) {
@@ -309,6 +350,11 @@ absl::Status ParseText(absl::string_view text, absl::string_view file, absl::str
     return absl::InvalidArgumentError(
         absl::StrCat(file, ": ", text.size(), " bytes is too large for ", what,
                      "; allowed: at most ", kTextBytesMax, " bytes of textproto"));
+  }
+  if (absl::StartsWith(text, kByteOrderMark)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ":1:1: a UTF-8 byte-order mark stands before the text; allowed: ", what,
+                     " as textproto without one; fix: LC_ALL=C sed -i '1s/^...//' ", file));
   }
   if (const std::string binary = BinaryByte(text); !binary.empty()) {
     return absl::InvalidArgumentError(

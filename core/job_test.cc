@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::StartsWith;
@@ -76,6 +77,28 @@ TEST(ParseJobTest, PutsAPositionBeforeARefusal) {
   EXPECT_THAT(Message(AtPosition(ValidateJob(job), {{"optimizer", "x"}})),
               StartsWith("optimizer.momentum is 2; allowed: "));
   EXPECT_TRUE(AtPosition(absl::OkStatus(), positions).ok());
+}
+
+TEST(ParseJobTest, AFixForAFileNamesItsFields) {
+  FieldPositions positions;
+  const auto refused = [&positions](std::string_view text) {
+    const auto job = ParseJob(text, "f", positions);
+    EXPECT_TRUE(job.ok()) << job.status();
+    return Message(AtPosition(ValidateJob(*job), positions));
+  };
+  EXPECT_THAT(refused("workers: 3 global_batch: 10"),
+              EndsWith("; fix: global_batch: 9 or global_batch: 12"));
+  EXPECT_THAT(refused("optimizer { name: nesterov momentum: 0 }"),
+              EndsWith("; fix: optimizer { name: sgd }, or optimizer { momentum: 0.9 }"));
+  EXPECT_THAT(refused("comparison { tune { lr { trials: 1 } } }"),
+              EndsWith("; fix: comparison { tune { lr { trials: 5 } } }"));
+  EXPECT_THAT(refused("data { format: cifar10 path: '/usr/share/datasets/fashion-mnist' }"),
+              EndsWith("; fix: data { path: \"DIRECTORY\" }"));
+  EXPECT_THAT(refused("comparison { strategies: [single, single] }"),
+              EndsWith("; fix: leave out one single"));
+  // It is the flag's where the flag said it.
+  EXPECT_THAT(Message(AtPosition(ValidateJob(*ParseJob("workers: 0", "f")), {})),
+              EndsWith("; fix: --workers=1"));
 }
 
 struct ParseCase {
@@ -144,12 +167,20 @@ TEST(ParseJobTest, ErrorsNamePlaceFindingAndWhatIsAllowed) {
       {"workers: 4\n}", "specs/x.textproto:2:1: found \"}\" where a field's name should stand"},
       {"5: 4",
        "specs/x.textproto:1:1: found \"5\" where a field's name should stand; allowed: name,"},
-      {"name: 'open\nworkers: 4",
-       "specs/x.textproto:1:7: String literals cannot cross line boundaries."},
       {"workers: 4 \xff", "specs/x.textproto:1:12: "},
   };
   for (const ParseCase& one : cases) {
     EXPECT_THAT(ParseError(one.text), StartsWith(one.error)) << one.text;
+  }
+}
+
+TEST(ParseJobTest, AnOpenQuoteIsNamedWhereItOpens) {
+  for (const char* text :
+       {"name: 'open\nworkers: 4", "name: 'open\ndata { path: 'x' }", "name: \"open"}) {
+    EXPECT_EQ(
+        ParseError(text),
+        "specs/x.textproto:1:7: the quote that opens here is not closed in its line; allowed: "
+        "\"text\"; fix: close it");
   }
 }
 
@@ -162,6 +193,9 @@ TEST(ParseJobTest, RefusesWhatIsNoText) {
   EXPECT_THAT(ParseError(std::string((1 << 20) + 1, '#')),
               AllOf(HasSubstr("1048577 bytes is too large"), HasSubstr("at most 1048576 bytes")));
   EXPECT_TRUE(ParseJob(std::string(1 << 20, '#'), "x").ok());
+  EXPECT_EQ(ParseError("\xef\xbb\xbfworkers: 4"),
+            "specs/x.textproto:1:1: a UTF-8 byte-order mark stands before the text; allowed: a job "
+            "as textproto without one; fix: LC_ALL=C sed -i '1s/^...//' specs/x.textproto");
   EXPECT_THAT(ParseError(std::string(100000, '{')), StartsWith("specs/x.textproto:1:1: found"));
 }
 

@@ -28,7 +28,7 @@ void AddComparison(Arguments& arguments, FlagSet& flags) {
        "loopback", SetText(&arguments.interface)});
   flags.Add({"network",
              "the network lab's links: 1gbit; 1gbit,0.5ms; worker=1gbit,server=10gbit; a preset "
-             "(1gbe, wan); or loopback. Short for --comparison.network",
+             "(100mbit, 1gbe, wan); or loopback. Short for --comparison.network",
              "1gbit as root, else loopback", SetText(&arguments.network)});
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -27,6 +28,22 @@ absl::Status CheckNoLab(const proto::Job& job) {
   return absl::InvalidArgumentError(absl::StrCat(
       "--hosts with comparison.network ", text,
       ": hosts have a network of their own, which is measured; fix: leave out one of the two"));
+}
+
+// Nobody can slow hosts' links as the lab slows its own: what a scaled job finds there, scaled
+// back, would be of links so many times as fast.
+absl::Status CheckNoScales(const proto::Job& job) {
+  const proto::Emulated& emulated = job.emulated();
+  for (const auto& [field, scale] : {std::pair("time_scale", emulated.time_scale()),
+                                     std::pair("bytes_scale", emulated.bytes_scale())}) {
+    if (scale == 1) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("emulated.", field, " is ", scale,
+                     " with --hosts; allowed: 1, since no link of a host is slowed with it; fix: "
+                     "--emulated.",
+                     field, "=1, or --network=SPEC in place of --hosts"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RefuseWithoutHosts(const Arguments& arguments) {
@@ -64,7 +81,9 @@ absl::StatusOr<HostsChoice> ChooseHosts(const Arguments& arguments,
   }
   const proto::Job& job = runs.front().job;
   RETURN_IF_ERROR(CheckNoLab(job));
-  const absl::StatusOr<std::string> text = os::ReadFile(os::ResolveUserPath(arguments.hosts));
+  RETURN_IF_ERROR(CheckNoScales(job));
+  const absl::StatusOr<std::string> text =
+      os::ReadFile(os::ResolveUserPath(arguments.hosts), os::kSettingsBytesMax);
   RETURN_IF_ERROR(Annotate(text.status(), "--hosts: "));
   ASSIGN_OR_RETURN(choice.hosts, ParseHosts(*text, arguments.hosts));
   const Processes most = MostProcesses(runs);

@@ -9,6 +9,7 @@
 #include "core/emulation.h"
 #include "core/status.h"
 #include "experiments/network_choice.h"
+#include "lab/congestion_control.h"
 #include "net/local_address.h"
 #include "os/files.h"
 
@@ -45,17 +46,42 @@ absl::StatusOr<std::unique_ptr<LabSession>> StartLab(const NetworkChoice& choice
   return LabSession::Start(lab);
 }
 
+// Whether a lab will be made, as far as can be told before one is tried.
+bool MeansLab(const Arguments& arguments, const NetworkChoice& choice) {
+  if (!choice.spec.shaped() || !arguments.hosts.empty()) return false;
+  return choice.asked || (geteuid() == 0 && arguments.interface.empty());
+}
+
+absl::Status CheckControl(const Arguments& arguments, const NetworkChoice& choice,
+                          const proto::Job& job) {
+  const std::string& control = job.comparison().congestion_control();
+  const bool sets_one = SetsCongestionControl(job);
+  if (MeansLab(arguments, choice)) {
+    // A lab that nobody asked for gives way, whatever it lacks.
+    if (!choice.asked && !sets_one) return absl::OkStatus();
+    return Annotate(lab::CheckCongestionControl(control), "comparison.congestion_control: ");
+  }
+  if (!sets_one) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "comparison.congestion_control is ", control,
+      "; allowed: nothing where no network lab is made, the only place where it is set; fix: leave "
+      "it out, or --network=",
+      kDefaultNetwork, " as root"));
+}
+
 }  // namespace
 
 absl::Status CheckNetworkWords(const Arguments& arguments, const std::vector<PlannedRun>& runs) {
   for (const PlannedRun& run : runs) {
     // Who may make a lab is asked when one is made.
     ASSIGN_OR_RETURN(const NetworkChoice choice, ChooseNetwork(run.job, /*is_root=*/true));
-    if (arguments.interface.empty() || !choice.asked || !choice.spec.shaped()) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--interface=", arguments.interface, " with comparison.network ",
-        run.job.comparison().network(),
-        ": an interface of this machine is no place in a lab; fix: leave out one of the two"));
+    if (!arguments.interface.empty() && choice.asked && choice.spec.shaped()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--interface=", arguments.interface, " with comparison.network ",
+          run.job.comparison().network(),
+          ": an interface of this machine is no place in a lab; fix: leave out one of the two"));
+    }
+    RETURN_IF_ERROR(CheckControl(arguments, choice, run.job));
   }
   return absl::OkStatus();
 }
@@ -90,7 +116,8 @@ absl::StatusOr<std::unique_ptr<LabSession>> SetUpNetwork(const Arguments& argume
     options.network = (*session)->network();
     return session;
   }
-  if (fixed || absl::IsCancelled(session.status())) return session.status();
+  const bool needs_lab = fixed || SetsCongestionControl(options.runs.front().job);
+  if (needs_lab || absl::IsCancelled(session.status())) return session.status();
   progress.Say(
       absl::StrCat("no network lab, so the runs use loopback and say nothing of a cluster: ",
                    std::string(session.status().message())));

@@ -17,7 +17,8 @@
 
 namespace crossover::experiments {
 
-// Of all jobs: whether comparison.network is a network, and goes with the arguments. Pure.
+// Of all jobs: whether comparison.network is a network, and goes with the arguments, and whether
+// the kernel has the congestion control of the lab that it means.
 absl::Status CheckNetworkWords(const Arguments& arguments, const std::vector<PlannedRun>& runs);
 
 // Sets `options.sites` and `options.network` by the runs' job and the arguments, and says

@@ -3,25 +3,19 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdio>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "core/status.h"
+#include "lab/command.h"
 #include "os/environment.h"
 #include "os/usable_cores.h"
 
 namespace crossover::experiments {
 namespace {
-
-constexpr size_t kErrorBytesMax = 1000;
 
 // The value of the first line of /proc/cpuinfo that starts with "model name".
 std::string CpuModel() {
@@ -47,15 +41,6 @@ void AddPackageVersions(Environment& environment) {
   if (!overrides.empty()) environment.versions["BLAS overrides"] = overrides;
 }
 
-std::string ReadAll(FILE* file) {
-  std::string content;
-  std::array<char, 4096> block;
-  for (size_t got; (got = fread(block.data(), 1, block.size(), file)) > 0;) {
-    content.append(block.data(), got);
-  }
-  return content;
-}
-
 }  // namespace
 
 std::string QuoteForShell(const std::string& argument) {
@@ -68,21 +53,8 @@ std::string QuoteForShell(const std::string& argument) {
 }
 
 absl::StatusOr<std::string> OutputOf(const std::vector<std::string>& command) {
-  // Deleted already, and open in the child too: the shell writes to it through /proc.
-  const std::unique_ptr<FILE, int (*)(FILE*)> errors(tmpfile(), fclose);
-  if (errors == nullptr) return absl::ErrnoToStatus(errno, "cannot make a temporary file");
-  std::string line;
-  for (const std::string& argument : command) absl::StrAppend(&line, QuoteForShell(argument), " ");
-  absl::StrAppend(&line, "2>/proc/self/fd/", fileno(errors.get()));
-  FILE* pipe = popen(line.c_str(), "re");
-  if (pipe == nullptr) return absl::ErrnoToStatus(errno, "cannot start a shell");
-  std::string output = ReadAll(pipe);
-  if (pclose(pipe) != 0) {
-    const std::string said = ReadAll(errors.get());
-    const size_t from = said.size() - std::min(said.size(), kErrorBytesMax);
-    return absl::InternalError(absl::StripAsciiWhitespace(said.substr(from)));
-  }
-  if (!output.empty() && output.back() == '\n') output.pop_back();
+  ASSIGN_OR_RETURN(std::string output, lab::RunCommand(command));
+  if (output.ends_with('\n')) output.pop_back();
   return output;
 }
 

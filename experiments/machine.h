@@ -19,10 +19,7 @@ Environment DescribeMachine(const std::string& source_tree);
 // The argument as a POSIX shell takes it: quoted where it must be.
 std::string QuoteForShell(const std::string& argument);
 
-// Standard output of a command without its last newline. Arguments are quoted for the shell. Blocks
-// until it ends.
-// Where it failed, the error (Internal) is what it wrote to standard error, at most the last
-// 1000 bytes.
+// Standard output of a command without its last newline: lab::RunCommand's, with its limits.
 absl::StatusOr<std::string> OutputOf(const std::vector<std::string>& command);
 
 }  // namespace crossover::experiments

@@ -31,6 +31,11 @@ absl::StatusOr<NetworkChoice> ChooseNetwork(const proto::Job& job, bool is_root)
   return choice;
 }
 
+bool SetsCongestionControl(const proto::Job& job) {
+  return job.comparison().congestion_control() !=
+         proto::Comparison::default_instance().congestion_control();
+}
+
 double EmulatedTrafficBytesPerS(const proto::Job& job, const lab::NetworkSpec& scaled) {
   double compute_s = 0, model_bytes = 0;
   for (const EmulatedLayer& layer : ScaledLayers(job.emulated())) {

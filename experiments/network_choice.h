@@ -24,6 +24,10 @@ struct NetworkChoice {
 // Errors: a text that is no network; a lab asked for without root.
 absl::StatusOr<NetworkChoice> ChooseNetwork(const proto::Job& job, bool is_root);
 
+// Whether the job sets a congestion control: another one than the default, which a job whose
+// defaults are written out names too.
+bool SetsCongestionControl(const proto::Job& job);
+
 // Bytes a second that all nodes together send at most while the job runs, in the long run
 // of its steps: 2 N M (a push and a pull of each worker, or the ring's 2 (N-1) M) in the
 // longer of its compute and M / B, B being a worker's link. Of the scaled job, as it runs.

@@ -37,6 +37,15 @@ TEST(ChooseNetworkTest, WhatIsAskedForIsTakenOrRefused) {
               HasSubstr("comparison.network is 1gigabit: "));
 }
 
+TEST(SetsCongestionControlTest, TheDefaultIsNoneWrittenOutOrNot) {
+  proto::Job job;
+  EXPECT_FALSE(SetsCongestionControl(job));
+  job.mutable_comparison()->set_congestion_control("cubic");
+  EXPECT_FALSE(SetsCongestionControl(job));
+  job.mutable_comparison()->set_congestion_control("bbr");
+  EXPECT_TRUE(SetsCongestionControl(job));
+}
+
 // 4 workers, 40 MB of gradient, 100 ms of compute.
 proto::Job EmulatedJob() {
   proto::Job job;

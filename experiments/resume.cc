@@ -48,21 +48,29 @@ bool IsBlank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-// Lines of whole JSON objects; what a write that was cut short left at the end goes to `cut`.
-std::vector<std::string_view> WholeLines(std::string_view text, std::string_view& cut) {
+// A file's lines that are not blank, but for what a write that was cut short left at the end.
+struct WholeLines {
   std::vector<std::string_view> lines;
-  cut = {};
-  while (!text.empty()) {
+  std::vector<int> numbers;  // of each, from 1
+  std::string_view text;     // that they stand in
+  std::string_view cut;
+};
+WholeLines SplitLines(std::string_view text) {
+  WholeLines whole;
+  whole.text = text;
+  for (int number = 1; !text.empty(); ++number) {
     bool has_newline = false;
     const std::string_view line = TakeLine(text, has_newline);
     if (IsBlank(line)) continue;
     if (text.empty() && (!has_newline || !Json::accept(line))) {
-      cut = line;
+      whole.cut = line;
+      whole.text = whole.text.substr(0, line.data() - whole.text.data());
     } else {
-      lines.push_back(line);
+      whole.lines.push_back(line);
+      whole.numbers.push_back(number);
     }
   }
-  return lines;
+  return whole;
 }
 
 std::string RunText(const RunResult& result) {
@@ -81,14 +89,8 @@ void AddLine(std::string_view line, std::string& text) {
   text.push_back('\n');
 }
 
-absl::Status TakeResult(std::string_view line, int number, const std::vector<PlannedRun>& runs,
-                        FolderState& state) {
-  const absl::StatusOr<std::vector<RunResult>> parsed = ParseResults(line);
-  if (!parsed.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("results.jsonl line ", number, " of a finished ",
-                                                   "run: ", parsed.status().message()));
-  }
-  const RunResult& result = parsed->front();
+absl::Status TakeResult(const RunResult& result, std::string_view line, int number,
+                        const std::vector<PlannedRun>& runs, FolderState& state) {
   const auto planned = std::find_if(runs.begin(), runs.end(),
                                     [&](const PlannedRun& run) { return IsOf(result, run); });
   if (planned == runs.end() ||
@@ -113,10 +115,8 @@ absl::Status TakeResult(std::string_view line, int number, const std::vector<Pla
   return absl::OkStatus();
 }
 
-absl::Status TakeTrial(std::string_view line, int number, const std::vector<PlannedTrial>& trials,
-                       FolderState& state) {
-  ASSIGN_OR_RETURN(const std::vector<TrialRecord> parsed, ParseTrials(line));
-  const TrialRecord& record = parsed.front();
+absl::Status TakeTrial(const TrialRecord& record, std::string_view line, int number,
+                       const std::vector<PlannedTrial>& trials, FolderState& state) {
   const bool planned = std::any_of(trials.begin(), trials.end(),
                                    [&](const PlannedTrial& trial) { return IsOf(record, trial); });
   if (!planned) {
@@ -133,12 +133,13 @@ absl::Status TakeTrial(std::string_view line, int number, const std::vector<Plan
   return absl::OkStatus();
 }
 
-void TakeCut(std::string_view cut, const char* file, FolderState& state) {
+// `all_there`: whether every planned run has a line without it.
+void TakeCut(std::string_view cut, const char* file, bool all_there, FolderState& state) {
   if (cut.empty()) return;
   AddLine(cut, state.removed);
-  state.messages.push_back(absl::StrCat("the last line of ", file, " was cut short after ",
-                                        cut.size(),
-                                        " bytes; it is left out, and its run is made again"));
+  state.messages.push_back(absl::StrCat(
+      "the last line of ", file, " was cut short after ", cut.size(), " bytes; it is left out",
+      all_there ? ": every run has a whole one" : ", and its run is made again"));
 }
 
 }  // namespace
@@ -238,17 +239,20 @@ absl::StatusOr<FolderState> ReadFolderState(std::string_view results_jsonl,
                                             const std::vector<PlannedRun>& runs,
                                             const std::vector<PlannedTrial>& trials) {
   FolderState state;
-  std::string_view cut;
-  int number = 0;
-  for (const std::string_view line : WholeLines(results_jsonl, cut)) {
-    RETURN_IF_ERROR(TakeResult(line, ++number, runs, state));
+  const WholeLines results = SplitLines(results_jsonl);
+  const absl::StatusOr<std::vector<RunResult>> parsed = ParseResults(results.text);
+  RETURN_IF_ERROR(Annotate(parsed.status(), "results.jsonl: "));
+  for (size_t i = 0; i < results.lines.size(); ++i) {
+    RETURN_IF_ERROR(TakeResult((*parsed)[i], results.lines[i], results.numbers[i], runs, state));
   }
-  TakeCut(cut, "results.jsonl", state);
-  number = 0;
-  for (const std::string_view line : WholeLines(tuning_jsonl, cut)) {
-    RETURN_IF_ERROR(TakeTrial(line, ++number, trials, state));
+  TakeCut(results.cut, "results.jsonl", state.finished.size() == runs.size(), state);
+  const WholeLines tuning = SplitLines(tuning_jsonl);
+  const absl::StatusOr<std::vector<TrialRecord>> records = ParseTrials(tuning.text);
+  RETURN_IF_ERROR(Annotate(records.status(), "tuning.jsonl: "));
+  for (size_t i = 0; i < tuning.lines.size(); ++i) {
+    RETURN_IF_ERROR(TakeTrial((*records)[i], tuning.lines[i], tuning.numbers[i], trials, state));
   }
-  TakeCut(cut, "tuning.jsonl", state);
+  TakeCut(tuning.cut, "tuning.jsonl", state.trials.size() == trials.size(), state);
   return state;
 }
 

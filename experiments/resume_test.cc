@@ -148,18 +148,38 @@ TEST(FolderStateTest, LeavesOutALastLineThatWasCutWhereverItWasCut) {
     EXPECT_EQ(state->results, first);
     EXPECT_EQ(state->removed, second.substr(0, bytes) + "\n");
     EXPECT_THAT(state->messages, ElementsAre(AllOf(HasSubstr("results.jsonl was cut short"),
-                                                   HasSubstr(absl::StrCat(bytes, " bytes")))));
+                                                   HasSubstr(absl::StrCat(bytes, " bytes")),
+                                                   HasSubstr("its run is made again"))));
   }
   const auto state = ReadFolderState(first + std::string(20, '\0') + "\n", "", runs, {});
   ASSERT_TRUE(state.ok()) << state.status();
   EXPECT_THAT(state->finished, SizeIs(1));
 }
 
+TEST(FolderStateTest, ACutLineBehindAllRunsAsksForNone) {
+  const std::vector<PlannedRun> runs = Runs();
+  std::string all;
+  for (const PlannedRun& run : runs) all += ToJsonLine(ResultOf(run)) + "\n";
+  const auto state = ReadFolderState(all + all.substr(0, 50), "", runs, {});
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_THAT(state->finished, SizeIs(runs.size()));
+  EXPECT_THAT(state->messages, ElementsAre(HasSubstr("it is left out: every run has a whole one")));
+}
+
 TEST(FolderStateTest, RefusesADamagedLineThatIsNotTheLast) {
   const std::vector<PlannedRun> runs = Runs();
   const std::string line = ToJsonLine(ResultOf(runs[0])) + "\n";
-  EXPECT_THAT(ErrorOf(ReadFolderState("{\"job\n" + line, "", runs, {}).status()),
-              HasSubstr("results.jsonl line 1"));
+  EXPECT_EQ(ErrorOf(ReadFolderState("\n{\"job\n" + line, "", runs, {}).status()),
+            "results.jsonl: results line 2: not one JSON object; fix: take the line out, and "
+            "--resume=FOLDER makes its run");
+  EXPECT_EQ(ErrorOf(ReadFolderState("", "\n{\"job\n{}\n", runs, {}).status()),
+            "tuning.jsonl: tuning line 2: not one JSON object; fix: take the line out, and "
+            "--resume=FOLDER makes its trial");
+  // The last whole line is no other.
+  EXPECT_THAT(ErrorOf(ReadFolderState("{\"job\n{\"cut", "", runs, {}).status()),
+              HasSubstr("results line 1: not one JSON object; fix: take the line out"));
+  // As the fix says.
+  EXPECT_TRUE(ReadFolderState("\n" + line, "", runs, {}).ok());
 }
 
 TEST(FolderStateTest, RefusesResultsOfAnotherComparison) {

@@ -138,8 +138,11 @@ absl::StatusOr<std::vector<TrialRecord>> ParseTrials(std::string_view jsonl) {
   for (int line_number = 1; !jsonl.empty(); ++line_number) {
     const std::string_view line = jsonl.substr(0, jsonl.find('\n'));
     jsonl.remove_prefix(std::min(jsonl.size(), line.size() + 1));
-    if (line.empty()) continue;
-    const std::string error = ReadJson(line, records.emplace_back());
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    std::string error = ReadJson(line, records.emplace_back());
+    if (error == kNotAnObject) {
+      absl::StrAppend(&error, "; fix: take the line out, and --resume=FOLDER makes its trial");
+    }
     if (!error.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("tuning line ", line_number, ": ", error));
     }

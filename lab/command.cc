@@ -27,7 +27,7 @@ constexpr size_t kErrorTextBytesMax = 500;
 
 absl::StatusOr<std::string> FindProgram(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
-  for (const char* folder : {"/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"}) {
+  for (const char* folder : {"/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/", "/usr/local/bin/"}) {
     if (access((folder + name).c_str(), X_OK) == 0) return folder + name;
   }
   return absl::NotFoundError(

@@ -1,6 +1,9 @@
 #include "lab/congestion_control.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,6 +41,13 @@ absl::Status SetWhileAllowed(const std::string& network_namespace, const std::st
   return set;
 }
 
+absl::Status WithWhatThereIs(const absl::Status& error, const std::string& name) {
+  std::string available = os::ReadFile(kAvailable).value_or("unknown");
+  absl::StripAsciiWhitespace(&available);
+  return Annotate(
+      error, absl::StrCat("congestion control '", name, "' (this kernel has: ", available, "): "));
+}
+
 }  // namespace
 
 absl::Status SetCongestionControl(const std::string& network_namespace, const std::string& name) {
@@ -46,11 +56,23 @@ absl::Status SetCongestionControl(const std::string& network_namespace, const st
   for (int attempt = 0; attempt < 3 && absl::IsPermissionDenied(set); ++attempt) {
     set = SetWhileAllowed(network_namespace, name);
   }
-  if (set.ok()) return set;
-  std::string available = os::ReadFile(kAvailable).value_or("unknown");
-  absl::StripAsciiWhitespace(&available);
-  return Annotate(
-      set, absl::StrCat("congestion control '", name, "' (this kernel has: ", available, "): "));
+  return set.ok() ? set : WithWhatThereIs(set, name);
+}
+
+absl::Status CheckCongestionControl(const std::string& name) {
+  const os::UniqueFd socket_fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket_fd.valid()) return absl::ErrnoToStatus(errno, "cannot make a socket");
+  if (setsockopt(socket_fd.get(), IPPROTO_TCP, TCP_CONGESTION, name.data(),
+                 static_cast<socklen_t>(name.size())) == 0 ||
+      errno == EPERM) {  // there, and root's: so is the lab
+    return absl::OkStatus();
+  }
+  return WithWhatThereIs(
+      absl::InvalidArgumentError(
+          geteuid() == 0 ? "it is none of them, nor a module; fix: name one of them"
+                         : "it is none of them; fix: name one of them, or ask as root, for whom "
+                           "the kernel loads modules"),
+      name);
 }
 
 }  // namespace crossover::lab

@@ -28,9 +28,11 @@ struct Arguments {
 };
 
 FlagSet MakeFlags(Arguments& arguments) {
-  FlagSet flags("lab up SPEC | probe SPEC | clean [flags]",
-                "A cluster imitated on this machine (docs/NETWORK_LAB.md); needs root. SPEC is "
-                "1gbit, 1gbit,0.5ms,loss=1%, worker=1gbit,server=10gbit, 1gbe or wan.");
+  FlagSet flags(
+      "lab up SPEC | probe SPEC | clean [flags]",
+      "A cluster imitated on this machine (docs/NETWORK_LAB.md); needs root. SPEC is "
+      "1gbit, 1gbit,0.5ms,loss=1%, worker=1gbit,server=10gbit, or a preset: 100mbit, 1gbe "
+      "or wan.");
   flags.Add({"workers", "nodes of the role worker", "4", SetWhole(&arguments.workers, 0, 200)});
   flags.Add({"servers", "nodes of the role server", "0", SetWhole(&arguments.servers, 0, 50)});
   flags.Add({"kind", "auto, kernel (bridge and qdiscs) or switch (user space)", "auto",

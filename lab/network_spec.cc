@@ -48,30 +48,48 @@ absl::Status Refuse(absl::string_view found, absl::string_view allowed, absl::st
 }
 
 constexpr absl::string_view kItems =
-    "RATE (100mbit, 1gbit), ROLE=RATE, DELAY (0.5ms), loss=P%, queue=SIZE (2mb), or a preset "
-    "first: 1gbe, wan, loopback";
+    "RATE (1gbit), ROLE=RATE, DELAY (0.5ms), loss=P%, queue=SIZE (2mb), or a preset first: "
+    "100mbit, "
+    "1gbe, wan, loopback";
+
+constexpr absl::string_view kDecimalCharacters = "0123456789.";
+
+// Digits with a point or none among them; nothing for other forms, such as 1e1 and +1.
+std::optional<double> Decimal(absl::string_view text) {
+  double number = 0;
+  if (text.find_first_not_of(kDecimalCharacters) != absl::string_view::npos ||
+      !absl::SimpleAtod(text, &number)) {
+    return std::nullopt;
+  }
+  return number;
+}
 
 // "0.5ms" in the base unit; nothing if it is not a number and one of the units.
 template <size_t kUnits>
 std::optional<double> Quantity(absl::string_view text, const std::array<Unit, kUnits>& units) {
-  const size_t end = text.find_first_not_of("0123456789.");
-  double number = 0;
-  if (end == 0 || end == absl::string_view::npos ||
-      !absl::SimpleAtod(text.substr(0, end), &number)) {
-    return std::nullopt;
-  }
+  const size_t end = std::min(text.find_first_not_of(kDecimalCharacters), text.size());
+  const std::optional<double> number = Decimal(text.substr(0, end));
+  if (!number.has_value()) return std::nullopt;
   for (const Unit& unit : units) {
-    if (text.substr(end) == unit.name) return number * unit.factor;
+    if (text.substr(end) == unit.name) return *number * unit.factor;
   }
   return std::nullopt;
+}
+
+// Six digits, as Decimal reads them: 0.00001, not 1e-05. Below a million, as all figures here are.
+std::string DecimalText(double value) {
+  std::string text = absl::StrFormat("%.6g", value);
+  if (!absl::StrContains(text, 'e')) return text;
+  text = absl::StrFormat("%.*f", 5 - static_cast<int>(std::floor(std::log10(value))), value);
+  return text.substr(0, text.find_last_not_of('0') + 1);
 }
 
 template <size_t kUnits>
 std::string QuantityText(double value, const std::array<Unit, kUnits>& units) {
   for (const Unit& unit : units) {
-    if (value >= unit.factor) return absl::StrFormat("%.6g%s", value / unit.factor, unit.name);
+    if (value >= unit.factor) return absl::StrCat(DecimalText(value / unit.factor), unit.name);
   }
-  return absl::StrFormat("%.6g%s", value, units.back().name);
+  return absl::StrCat(DecimalText(value), units.back().name);
 }
 
 // What the items have said so far.
@@ -100,13 +118,13 @@ absl::StatusOr<double> Rate(absl::string_view text) {
 }
 
 absl::Status TakeLoss(absl::string_view value, Items& items) {
-  double percent = 0;
   const bool has_sign = absl::ConsumeSuffix(&value, "%");
-  if (!has_sign || !absl::SimpleAtod(value, &percent) || !(percent >= 0 && percent < 100)) {
+  const std::optional<double> percent = Decimal(value);
+  if (!has_sign || !percent.has_value() || *percent >= 100) {
     return Refuse(absl::StrCat("loss=", value, has_sign ? "%" : ""), "0% to below 100%",
                   "write loss=1%");
   }
-  items.common.loss_fraction = percent / 100;
+  items.common.loss_fraction = *percent / 100;
   return absl::OkStatus();
 }
 
@@ -248,7 +266,7 @@ std::string NetworkSpecText(const NetworkSpec& spec) {
   }
   if (spec.delay_us() > 0) absl::StrAppend(&text, ",", DelayText(spec.delay_us()));
   if (spec.loss_fraction() > 0) {
-    absl::StrAppend(&text, absl::StrFormat(",loss=%.6g%%", 100 * spec.loss_fraction()));
+    absl::StrAppend(&text, ",loss=", DecimalText(100 * spec.loss_fraction()), "%");
   }
   if (one_queue && !default_queues) {
     absl::StrAppend(&text,

@@ -9,8 +9,8 @@
 //   queue=SIZE    64kb, 2mb; what a switch port holds for its link (k = 1000);
 //                 unless given, DefaultQueueBytes
 // or a preset first, which the items after it change: 1gbe = 1gbit,50us;
-// wan = 100mbit,10ms. (100mbit is simply a rate.) Pure; errors are InvalidArgument and
-// say what was found, what is allowed and a fix.
+// wan = 100mbit,10ms. (The preset 100mbit is simply a rate.) Numbers are plain decimals.
+// Pure; errors are InvalidArgument and say what was found, what is allowed and a fix.
 #ifndef CROSSOVER_LAB_NETWORK_SPEC_H_
 #define CROSSOVER_LAB_NETWORK_SPEC_H_
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 
 namespace crossover::lab {
 namespace {
@@ -67,8 +68,9 @@ TEST(NetworkSpecTest, PresetsMayBeChanged) {
 }
 
 TEST(NetworkSpecTest, CanonicalTextParsesBack) {
-  for (const char* text : {"1gbit", "100mbit,10ms", "2.5gbit,50us,loss=0.1%,queue=256kb",
-                           "worker=1gbit,server=10gbit,1s", "loopback", "12.5kbit"}) {
+  for (const char* text :
+       {"1gbit", "100mbit,10ms", "2.5gbit,50us,loss=0.1%,queue=256kb",
+        "worker=1gbit,server=10gbit,1s", "loopback", "12.5kbit", "1gbit,loss=0.00001%"}) {
     EXPECT_EQ(NetworkSpecText(Parsed(text)), text);
   }
   EXPECT_EQ(NetworkSpecText(Parsed("0.5ms,loss=0%,1000mbit,queue=2000kb")), "1gbit,500us");
@@ -93,6 +95,16 @@ TEST(NetworkSpecTest, ErrorsNameTheItemAndTheFix) {
   EXPECT_THAT(Error("1gbit,loss=nan%"), HasSubstr("loss=nan%"));
   EXPECT_THAT(Error("1gbit,loss=1"), HasSubstr("loss=1;"));
   EXPECT_THAT(Error("1gbit,queue=1b"), HasSubstr("queue=1b; allowed: 32kb to 1000mb"));
+}
+
+TEST(NetworkSpecTest, NumbersArePlainDecimals) {
+  for (const char* odd : {"loss=1e1%", "loss=+1%", "loss= 1%", "loss=0x1%", "loss=.%", "loss=inf%",
+                          "queue=1e5b", "queue=+64kb", "worker=1e3mbit", "1e1ms", "+1ms"}) {
+    EXPECT_THAT(Error(absl::StrCat("1gbit,", odd)), HasSubstr("allowed: ")) << odd;
+  }
+  EXPECT_THAT(Error("1gbit,loss=1e1%"), HasSubstr("loss=1e1%; allowed: 0% to below 100%"));
+  EXPECT_THAT(Error("1e3mbit"), HasSubstr("the rate '1e3mbit'"));
+  EXPECT_EQ(Parsed("1.0gbit,0.50ms,loss=01.5%"), Parsed("1gbit,500us,loss=1.5%"));
 }
 
 TEST(NetworkSpecTest, ScalingSlowsTheLinkWithTheComputeAndTheBytes) {

@@ -1,17 +1,21 @@
 #include "net/join_stream.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "core/check.h"
 #include "net/grpc_setup.h"
-#include "net/thread_handover.h"
 
 namespace crossover::net {
 namespace {
 
 // A member has at most a hello, a ping, a barrier, a failure and a leave to say.
 constexpr size_t kMaxQueuedMessages = 16;
+
+// What has been done, as gRPC's tags.
+enum class Event : intptr_t { kBegun = 1, kRead, kWritten, kEnded };
+void* TagOf(Event event) { return reinterpret_cast<void*>(event); }
 
 }  // namespace
 
@@ -22,103 +26,91 @@ JoinStream::JoinStream(const std::shared_ptr<grpc::Channel>& channel, const Iden
 }
 
 void JoinStream::Start() {
-  {
-    std::lock_guard lock(mutex_);
-    CROSSOVER_CHECK(!started_, "a stream is started once");
-    started_ = true;
-    holding_ = true;
-  }
-  HandOver(this);
-  stub_->async()->Join(&context_, this);
-  AddHold();
-  StartRead(&incoming_);
-  StartCall();
+  CROSSOVER_CHECK(completions_ == nullptr, "a stream is started once");
+  completions_ = std::make_unique<grpc::CompletionQueue>();
+  writing_ = true;
+  call_ = stub_->AsyncJoin(&context_, completions_.get(), TagOf(Event::kBegun));
+  thread_ = std::thread([this] { Loop(); });
 }
 
 JoinStream::~JoinStream() {
-  std::unique_lock lock(mutex_);
-  if (!started_) return;
-  lock.unlock();
+  if (!thread_.joinable()) return;
+  // After a cancel gRPC fails what is under way, which leads to the end.
   context_.TryCancel();
-  lock.lock();
-  // After a cancel gRPC fails the read under way, which leads to OnDone.
-  done_changed_.wait(lock, [this] { return done_; });
+  thread_.join();
 }
 
 bool JoinStream::Send(proto::MemberMessage message) {
-  {
-    std::lock_guard lock(mutex_);
-    CROSSOVER_CHECK(started_, "Start comes before Send");
-    if (closed_) return false;
-    const auto waiting_ping =
-        std::find_if(queue_.begin(), queue_.end(),
-                     [](const proto::MemberMessage& queued) { return queued.has_ping(); });
-    if (message.has_ping() && waiting_ping != queue_.end()) {
-      *waiting_ping = std::move(message);
-      return true;
-    }
-    if (writing_) {
-      if (queue_.size() >= kMaxQueuedMessages) return false;
-      queue_.push_back(std::move(message));
-      return true;
-    }
-    outgoing_ = std::move(message);
-    writing_ = true;
+  const std::lock_guard lock(mutex_);
+  CROSSOVER_CHECK(call_ != nullptr, "Start comes before Send");
+  if (closed_) return false;
+  const auto waiting_ping =
+      std::find_if(queue_.begin(), queue_.end(),
+                   [](const proto::MemberMessage& queued) { return queued.has_ping(); });
+  if (message.has_ping() && waiting_ping != queue_.end()) {
+    *waiting_ping = std::move(message);
+    return true;
   }
-  StartWrite(&outgoing_);
+  if (queue_.size() >= kMaxQueuedMessages) return false;
+  queue_.push_back(std::move(message));
+  PumpLocked();
   return true;
 }
 
 void JoinStream::Cancel() { context_.TryCancel(); }
 
-bool JoinStream::TakeHold() {
-  const bool take = holding_ && closed_ && !writing_;
-  if (take) holding_ = false;
-  return take;
+void JoinStream::Loop() {
+  void* tag = nullptr;
+  bool ok = false;
+  while (completions_->Next(&tag, &ok)) {
+    switch (static_cast<Event>(reinterpret_cast<intptr_t>(tag))) {
+      case Event::kBegun:
+        call_->Read(&incoming_, TagOf(Event::kRead));  // fails where the call has failed
+        OnWritten(ok);
+        break;
+      case Event::kRead:
+        OnRead(ok);
+        break;
+      case Event::kWritten:
+        OnWritten(ok);
+        break;
+      case Event::kEnded:
+        handlers_.on_end(FromGrpc(end_));
+        completions_->Shutdown();
+        break;
+    }
+  }
 }
 
-void JoinStream::OnReadDone(bool ok) {
-  TakeOver(this);
+void JoinStream::OnRead(bool ok) {
   if (ok) {
     handlers_.on_message(incoming_);
-    StartRead(&incoming_);
+    call_->Read(&incoming_, TagOf(Event::kRead));
     return;
   }
-  bool remove_hold = false;
-  {
-    std::lock_guard lock(mutex_);
-    closed_ = true;
-    remove_hold = TakeHold();
-  }
-  if (remove_hold) RemoveHold();
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  queue_.clear();
+  PumpLocked();
 }
 
-void JoinStream::OnWriteDone(bool ok) {
-  TakeOver(this);
-  bool write_on = false;
-  bool remove_hold = false;
-  {
-    std::lock_guard lock(mutex_);
-    writing_ = false;
-    if (!ok) queue_.clear();  // the read under way will say that it broke
-    if (!closed_ && !queue_.empty()) {
-      outgoing_ = std::move(queue_.front());
-      queue_.pop_front();
-      writing_ = write_on = true;
-    }
-    remove_hold = TakeHold();
-  }
-  if (write_on) StartWrite(&outgoing_);
-  if (remove_hold) RemoveHold();
+void JoinStream::OnWritten(bool ok) {
+  const std::lock_guard lock(mutex_);
+  writing_ = false;
+  if (!ok) queue_.clear();  // the read under way will say that it broke
+  PumpLocked();
 }
 
-void JoinStream::OnDone(const grpc::Status& status) {
-  TakeOver(this);
-  handlers_.on_end(FromGrpc(status));
-  // Under the mutex, so that the destructor cannot be over before the notification is.
-  std::lock_guard lock(mutex_);
-  done_ = true;
-  done_changed_.notify_all();
+// Starts the next write, or asks for the end once neither a read nor a write is under way.
+void JoinStream::PumpLocked() {
+  if (writing_) return;
+  if (closed_) {
+    call_->Finish(&end_, TagOf(Event::kEnded));
+  } else if (!queue_.empty()) {
+    writing_ = true;
+    call_->Write(queue_.front(), TagOf(Event::kWritten));  // which copies it
+    queue_.pop_front();
+  }
 }
 
 }  // namespace crossover::net

@@ -1,15 +1,20 @@
 // The client's end of one Join call: an ordered, bounded queue of messages out, and
 // messages in to a handler. What they mean is net/rendezvous_client.h's affair.
+//
+// It has a completion queue and a thread of its own. gRPC's callback threads are few
+// and shared by all calls of a process: where they are busy (with the pushes that a
+// server applies) no heartbeat's answer would be read, and a busy process would take
+// itself for one that has lost the rendezvous.
 #ifndef CROSSOVER_NET_JOIN_STREAM_H_
 #define CROSSOVER_NET_JOIN_STREAM_H_
 
 #include <grpcpp/grpcpp.h>
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "net/identity.h"
@@ -17,10 +22,9 @@
 
 namespace crossover::net {
 
-// Thread-safe. The handlers run on gRPC's threads, one at a time, with no lock of
+// Thread-safe. The handlers run on the stream's thread, one at a time, with no lock of
 // this class held; they may call Send and Cancel, and must not destroy the stream.
-class JoinStream final
-    : private grpc::ClientBidiReactor<proto::MemberMessage, proto::RendezvousMessage> {
+class JoinStream {
  public:
   struct Handlers {
     std::function<void(const proto::RendezvousMessage&)> on_message;
@@ -30,7 +34,7 @@ class JoinStream final
   JoinStream(const std::shared_ptr<grpc::Channel>& channel, const Identity& identity,
              Handlers handlers);
   // Cancels, and blocks until on_end has returned.
-  ~JoinStream() override;
+  ~JoinStream();
   JoinStream(const JoinStream&) = delete;
   JoinStream& operator=(const JoinStream&) = delete;
 
@@ -42,31 +46,29 @@ class JoinStream final
   void Cancel();
 
  private:
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnDone(const grpc::Status& status) override;
-  // With mutex_ held: true if the hold is to be removed now, by the caller.
-  bool TakeHold();
+  using Call = grpc::ClientAsyncReaderWriter<proto::MemberMessage, proto::RendezvousMessage>;
+
+  void Loop();
+  void OnRead(bool ok);
+  // The call has begun, or a write has been done.
+  void OnWritten(bool ok);
+  void PumpLocked();
 
   const std::unique_ptr<proto::Rendezvous::Stub> stub_;
   const Handlers handlers_;
   grpc::ClientContext context_;
+  std::unique_ptr<grpc::CompletionQueue> completions_;  // once started, as the two below
+  std::unique_ptr<Call> call_;
+  std::thread thread_;
 
-  // gRPC is never called with it held. A write that was marked (writing_) keeps the hold
-  // until its reaction, so the call is still there when the write is started.
   std::mutex mutex_;
-  std::condition_variable done_changed_;
   std::deque<proto::MemberMessage> queue_;
-  bool started_ = false;
-  bool writing_ = false;
-  bool closed_ = false;  // no write is started any more
-  // The hold keeps OnDone back while a write could be started from outside a reaction.
-  bool holding_ = false;
-  bool done_ = false;
+  bool writing_ = false;  // or the call has not begun
+  bool closed_ = false;   // no write is started any more
 
-  // gRPC's while a write or a read runs.
-  proto::MemberMessage outgoing_;
+  // The thread's alone, and gRPC's.
   proto::RendezvousMessage incoming_;
+  grpc::Status end_;
 };
 
 }  // namespace crossover::net

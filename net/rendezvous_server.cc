@@ -19,6 +19,7 @@
 #include "core/status.h"
 #include "net/grpc_setup.h"
 #include "net/refused_call.h"
+#include "net/run_inspection.h"
 #include "net/thread_handover.h"
 #include "proto/rendezvous.grpc.pb.h"
 
@@ -63,6 +64,7 @@ class RendezvousServer::Impl final : public proto::Rendezvous::CallbackService {
 
   std::string address() const { return running_.address; }
   std::vector<MemberState> members() const;
+  proto::MembersStatus Inspect() const;
   void Abort(const proto::Failure& failure);
   absl::Status status() const;
   bool WaitForEnd(double seconds);
@@ -92,6 +94,7 @@ class RendezvousServer::Impl final : public proto::Rendezvous::CallbackService {
 
   const Options options_;
   const Clock& clock_;
+  RunInspection inspection_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -111,8 +114,9 @@ class RendezvousServer::Impl final : public proto::Rendezvous::CallbackService {
 // (gRPC's while a read or write runs), are guarded by the server's mutex.
 class RendezvousServer::Impl::Stream final : public Reactor {
  public:
-  Stream(Impl& impl, Membership::StreamId id, grpc::CallbackServerContext* context)
-      : id(id), context(context), impl_(impl) {}
+  Stream(Impl& impl, Membership::StreamId id, const Identity& caller,
+         grpc::CallbackServerContext* context)
+      : id(id), caller(caller), context(context), impl_(impl) {}
   void OnSendInitialMetadataDone(bool /*ok*/) override {
     TakeOver(this);
     impl_.OnBound(*this);
@@ -131,7 +135,9 @@ class RendezvousServer::Impl::Stream final : public Reactor {
   }
 
   const Membership::StreamId id;
+  const Identity caller;
   grpc::CallbackServerContext* const context;
+  int64_t heard_ns = 0;
   MemberMessage incoming;
   RendezvousMessage outgoing;
   std::deque<RendezvousMessage> queue;
@@ -151,14 +157,18 @@ class RendezvousServer::Impl::Stream final : public Reactor {
 RendezvousServer::Impl::Impl(const Options& options, const Clock& clock)
     : options_(options),
       clock_(clock),
+      inspection_(options.identity, [this] { return Inspect(); }),
       membership_({options.workers, options.servers, options.join_s, options.loss_s,
                    options.hosted_by_worker_0},
                   clock.NowNs()) {}
 
 absl::Status RendezvousServer::Impl::Listen() {
   HandOver(this);
-  absl::StatusOr<RunningServer> running = StartServer(
-      options_.address, [this](grpc::ServerBuilder& builder) { builder.RegisterService(this); });
+  absl::StatusOr<RunningServer> running =
+      StartServer(options_.address, [this](grpc::ServerBuilder& builder) {
+        builder.RegisterService(this);
+        builder.RegisterService(&inspection_);
+      });
   RETURN_IF_ERROR(Annotate(running.status(), "rendezvous: "));
   running_ = *std::move(running);
   watch_ = std::thread([this] { WatchLoop(); });
@@ -207,8 +217,9 @@ Reactor* RendezvousServer::Impl::Join(grpc::CallbackServerContext* context) {
     return new RefusedCall<Reactor>(absl::ResourceExhaustedError(
         absl::StrCat("the rendezvous at ", options_.address, " takes no more calls")));
   }
-  Stream* const stream = new Stream(*this, next_stream_++, context);
+  Stream* const stream = new Stream(*this, next_stream_++, *caller, context);
   HandOver(stream);
+  stream->heard_ns = clock_.NowNs();
   streams_.emplace(stream->id, stream);
   membership_.OnOpen(stream->id, *caller, peer, clock_.NowNs());
   starts = Deliver();
@@ -235,7 +246,8 @@ void RendezvousServer::Impl::OnReadDone(Stream& stream, bool ok) {
   std::unique_lock lock(mutex_);
   if (stream.end) return;  // nobody is interested any more
   if (ok) {
-    membership_.OnMessage(stream.id, stream.incoming, clock_.NowNs());
+    stream.heard_ns = clock_.NowNs();
+    membership_.OnMessage(stream.id, stream.incoming, stream.heard_ns);
   } else {
     membership_.OnBroken(stream.id, "connection closed");
   }
@@ -367,6 +379,24 @@ void RendezvousServer::Impl::CancelOverdue() {
 std::vector<MemberState> RendezvousServer::Impl::members() const {
   std::lock_guard lock(mutex_);
   return membership_.members();
+}
+
+proto::MembersStatus RendezvousServer::Impl::Inspect() const {
+  std::lock_guard lock(mutex_);
+  const int64_t now_ns = clock_.NowNs();
+  proto::MembersStatus status;
+  for (const MemberState& state : membership_.members()) {
+    proto::MembersStatus::Member& member = *status.add_members();
+    member.set_role(ToProto(state.role));
+    member.set_rank(state.rank);
+    member.set_phase(state.phase);
+    for (const auto& [id, stream] : streams_) {
+      const bool its_own = stream->caller.role == state.role && stream->caller.rank == state.rank;
+      if (!its_own || stream->end) continue;
+      member.set_heartbeat_s(static_cast<double>(now_ns - stream->heard_ns) * 1e-9);
+    }
+  }
+  return status;
 }
 
 void RendezvousServer::Impl::Abort(const proto::Failure& failure) {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status.h"
+#include "os/unique_fd.h"
 
 namespace crossover::os {
 namespace {
@@ -42,26 +43,44 @@ bool IsNoFile(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
+const char* KindOf(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR:
+      return "a folder";
+    case S_IFIFO:
+      return "a pipe";
+    default:
+      return "a device or a socket";
+  }
+}
+
 }  // namespace
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", path));
+absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t bytes_max) {
+  const std::string cannot = absl::StrCat("cannot read ", path);
+  // O_NONBLOCK: a pipe by this name must be refused, not waited for.
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info = {};
+  if (!file.valid() || fstat(file.get(), &info) != 0) return absl::ErrnoToStatus(errno, cannot);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(cannot, ": it is ", KindOf(info.st_mode),
+                     "; allowed: a regular file; fix: name one, with a copy of what this gives"));
+  }
   std::string text;
   char block[65536];
-  while (true) {
-    const ssize_t got = read(fd, block, sizeof block);
+  while (static_cast<int64_t>(text.size()) <= bytes_max) {
+    const ssize_t got = read(file.get(), block, sizeof block);
+    if (got == 0) return text;
     if (got > 0) {
       text.append(block, static_cast<size_t>(got));
-    } else if (got == 0) {
-      close(fd);
-      return text;
     } else if (errno != EINTR) {
-      const int error = errno;
-      close(fd);
-      return absl::ErrnoToStatus(error, absl::StrCat("cannot read ", path));
+      return absl::ErrnoToStatus(errno, cannot);
     }
   }
+  return absl::FailedPreconditionError(
+      absl::StrCat(cannot, ": it is larger than ", bytes_max,
+                   " bytes, the most that such a file has; fix: name the file that is meant"));
 }
 
 absl::Status CheckWritable(const std::string& path) {

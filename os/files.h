@@ -2,6 +2,7 @@
 #ifndef CROSSOVER_OS_FILES_H_
 #define CROSSOVER_OS_FILES_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,7 +11,14 @@
 
 namespace crossover::os {
 
-absl::StatusOr<std::string> ReadFile(const std::string& path);
+// Of settings (a job, a layer profile, a fit, a list of hosts): what is larger is another file.
+inline constexpr int64_t kSettingsBytesMax = int64_t{1} << 20;
+// Of what programs write (50,000 results, say), and of programs.
+inline constexpr int64_t kFileBytesMax = int64_t{1} << 30;
+
+// A regular file of at most so many bytes; what is larger is refused, and so is a pipe or a
+// device, which could block or never end.
+absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t bytes_max = kFileBytesMax);
 
 // Replaces the file in one step (a reader sees the old or the new one whole) and
 // reports a full disk. `mode` is its permission bits. A device or a pipe is written to as it is.

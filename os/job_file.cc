@@ -33,7 +33,8 @@ absl::Status FillLayers(const ParsedFlags& parsed, proto::Emulated& emulated) {
 absl::Status FillCosts(const ParsedFlags& parsed, proto::AllReduce& allreduce) {
   if (IsFlag(parsed, "allreduce.fit")) allreduce.clear_costs();
   if (allreduce.fit().empty() || !allreduce.costs().empty()) return absl::OkStatus();
-  const absl::StatusOr<std::string> text = ReadFile(ResolveUserPath(allreduce.fit()));
+  const absl::StatusOr<std::string> text =
+      ReadFile(ResolveUserPath(allreduce.fit()), kSettingsBytesMax);
   RETURN_IF_ERROR(Annotate(text.status(), "allreduce.fit is a file: "));
   ASSIGN_OR_RETURN(const std::vector<proto::TransportCosts> fits, ParseFit(*text, allreduce.fit()));
   allreduce.mutable_costs()->Assign(fits.begin(), fits.end());
@@ -52,7 +53,7 @@ absl::StatusOr<proto::Job> ReadJob(const std::string& path, const ParsedFlags& p
   proto::Job job;
   positions.clear();
   if (!path.empty()) {
-    ASSIGN_OR_RETURN(const std::string text, ReadFile(ResolveUserPath(path)));
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(ResolveUserPath(path), kSettingsBytesMax));
     ASSIGN_OR_RETURN(job, ParseJob(text, path, positions));
   }
   RETURN_IF_ERROR(ApplyOverrides(parsed, job));

@@ -48,6 +48,7 @@ TEST_F(JobFileTest, AWrongValueIsRefusedWithItsLine) {
               StartsWith(path_ + ":4:3: optimizer.momentum is 1.5; allowed: "));
   EXPECT_THAT(Error("workers: 3 global_batch: 10"),
               StartsWith(path_ + ":1:12: global_batch is 10; allowed: "));
+  EXPECT_THAT(Error("workers: 3 global_batch: 10"), HasSubstr("; fix: global_batch: 9 or "));
   EXPECT_THAT(Error("comparison { strategies: [single, single] }"),
               StartsWith(path_ + ":1:14: comparison.strategies is a list with single twice"));
 }
@@ -55,8 +56,9 @@ TEST_F(JobFileTest, AWrongValueIsRefusedWithItsLine) {
 TEST_F(JobFileTest, AFieldThatTheFileDoesNotSetHasNoLine) {
   EXPECT_THAT(Error("workers: 3"), StartsWith("global_batch is 512 (the default); allowed: "));
   // A flag's value is no line's fault.
-  EXPECT_THAT(Error("global_batch: 512", {{"global_batch", "6"}}),
-              StartsWith("global_batch is 6; allowed: "));
+  EXPECT_THAT(
+      Error("global_batch: 512", {{"global_batch", "6"}}),
+      AllOf(StartsWith("global_batch is 6; allowed: "), HasSubstr("; fix: --global_batch=")));
 }
 
 TEST_F(JobFileTest, TellsWhichFieldsAreTheFiles) {
@@ -137,6 +139,16 @@ TEST_F(JobFileTest, AFitThatIsNoneIsRefused) {
   EXPECT_THAT(Error("allreduce {\n  transport: grpc\n  fit: '" + fit + "' }"),
               AllOf(StartsWith(path_ + ":3:3: allreduce.fit is \""),
                     HasSubstr("whose constants are of tcp; allowed: a fit of grpc")));
+}
+
+TEST_F(JobFileTest, WhatIsNoFileIsRefused) {
+  EXPECT_THAT(std::string(ReadJob("/dev/zero", ParsedFlags()).status().message()),
+              StartsWith("cannot read /dev/zero: it is a device"));
+  EXPECT_THAT(Error("allreduce { fit: '/dev/zero' }"), HasSubstr("cannot read /dev/zero: it is a"));
+  EXPECT_THAT(Error("model: emulated steps: 30 epochs: 0 emulated { profile: '/dev/zero' }"),
+              HasSubstr("emulated.profile is a file: cannot read /dev/zero: it is a"));
+  EXPECT_THAT(Error(std::string(kSettingsBytesMax + 1, ' ')),
+              HasSubstr("it is larger than 1048576 bytes"));
 }
 
 TEST_F(JobFileTest, OtherJobsHaveNoLayers) {

@@ -50,7 +50,7 @@ bool IsFile(const std::string& name) {
 
 absl::StatusOr<proto::LayerProfile> ReadProfileFile(const std::string& path,
                                                     const std::string& shown) {
-  const absl::StatusOr<std::string> text = ReadFile(path);
+  const absl::StatusOr<std::string> text = ReadFile(path, kSettingsBytesMax);
   RETURN_IF_ERROR(Annotate(text.status(), "emulated.profile is a file: "));
   return ParseProfile(*text, shown);
 }

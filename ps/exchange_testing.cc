@@ -25,6 +25,10 @@ proto::Job TestJob(proto::Strategy::Name strategy, int workers, int servers) {
 }
 
 TestCluster::TestCluster(const proto::Job& job, const std::vector<int64_t>& bucket_lengths)
+    : TestCluster(job, bucket_lengths, clock_) {}
+
+TestCluster::TestCluster(const proto::Job& job, const std::vector<int64_t>& bucket_lengths,
+                         const Clock& server_clock)
     : job_(job) {
   int64_t offset = 0;
   for (const int64_t length : bucket_lengths) {
@@ -43,7 +47,7 @@ TestCluster::TestCluster(const proto::Job& job, const std::vector<int64_t>& buck
       const std::lock_guard lock(mutex_);
       lost_.emplace_back(why.message());
     };
-    auto server = Server::Start(options, clock_);
+    auto server = Server::Start(options, server_clock);
     EXPECT_TRUE(server.ok()) << server.status();
     servers_.push_back(*std::move(server));
   }

@@ -25,6 +25,9 @@ proto::Job TestJob(proto::Strategy::Name strategy, int workers, int servers);
 class TestCluster {
  public:
   TestCluster(const proto::Job& job, const std::vector<int64_t>& bucket_lengths);
+  // With a clock for the servers, which must outlive this.
+  TestCluster(const proto::Job& job, const std::vector<int64_t>& bucket_lengths,
+              const Clock& server_clock);
   ~TestCluster();
 
   const proto::Job& job() const { return job_; }

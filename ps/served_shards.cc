@@ -14,6 +14,7 @@ namespace crossover::ps {
 struct ServedShards::ServedPart {
   struct PerWorker {
     bool pull_waits = false;     // for initialisation
+    bool push_waits = false;     // for its reply
     int64_t held_since_ns = -1;  // or -1
     int64_t held_replies = 0;
     int64_t held_ns = 0;
@@ -116,6 +117,7 @@ absl::StatusOr<std::vector<Reply>> ServedShards::Push(int worker, const FrameHea
                    !pushed->released.empty());
   ++part.pushes;
   if (pushed->late) ++part.workers[worker].late_pushes;
+  part.workers[worker].push_waits = true;
   if (pushed->held) {
     part.workers[worker].held_since_ns = clock_.NowNs();
     ++part.workers[worker].held_replies;
@@ -131,6 +133,7 @@ std::vector<Reply> ServedShards::Replies(ServedPart& part, uint32_t id,
   const grpc::Slice copy = CopyOf(part.shard);
   for (const Release& release : released) {
     ServedPart::PerWorker& state = part.workers[release.worker];
+    state.push_waits = false;
     FrameHeader header = ReplyHeader(id, release.step, release.version);
     header.late = release.late;
     if (state.held_since_ns >= 0) {
@@ -150,6 +153,7 @@ ServedShards::LeaveOutcome ServedShards::Leave(int worker) {
     ServedPart& part = *parts_[id];
     const std::lock_guard lock(part.mutex);
     part.workers[worker].pull_waits = false;
+    part.workers[worker].push_waits = false;
     LeaveResult result = part.shard.Leave(worker);
     for (Reply& reply : Replies(part, static_cast<uint32_t>(id), result.released)) {
       outcome.replies.push_back(std::move(reply));
@@ -200,6 +204,25 @@ void ServedShards::AddTo(proto::ServerReport& report) const {
     report.set_effective_learning_rate(rates.effective / contributions);
   }
   recorder_.AddTo(report);
+}
+
+void ServedShards::AddTo(proto::ServerStatus& status) const {
+  const std::vector<int>& ids = plan_.server_parts[server_];
+  status.set_total_steps(worker_plan_.total_steps);
+  status.set_parts(static_cast<int64_t>(ids.size()));
+  for (const int id : ids) {
+    const ServedPart& part = *parts_[id];
+    const std::lock_guard lock(part.mutex);
+    const int64_t version = part.shard.version();
+    const bool first = id == ids.front();
+    status.set_version_lowest(first ? version : std::min(status.version_lowest(), version));
+    status.set_version_highest(std::max(status.version_highest(), version));
+    for (int worker = 0; worker < policy_.workers; ++worker) {
+      if (!part.workers[worker].push_waits) continue;
+      proto::WorkerStatus& state = *status.mutable_workers(worker);
+      state.set_unanswered_parts(state.unanswered_parts() + 1);
+    }
+  }
 }
 
 }  // namespace crossover::ps

@@ -17,6 +17,7 @@
 #include "core/shard_plan.h"
 #include "proto/job.pb.h"
 #include "proto/report.pb.h"
+#include "proto/status.pb.h"
 #include "ps/payload.h"
 #include "ps/policy.h"
 #include "ps/push_recorder.h"
@@ -66,6 +67,8 @@ class ServedShards {
 
   // Sums into every field that a shard knows of.
   void AddTo(proto::ServerReport& report) const;
+  // Steps, parts, versions, and each worker's unanswered parts; it has all workers.
+  void AddTo(proto::ServerStatus& status) const;
 
  private:
   struct ServedPart;

@@ -11,12 +11,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/check.h"
+#include "core/job.h"
 #include "core/status.h"
 #include "net/grpc_setup.h"
 #include "net/refused_call.h"
 #include "net/thread_handover.h"
 #include "ps/frame_buffer.h"
 #include "ps/served_shards.h"
+#include "ps/status_service.h"
 #include "ps/stream_to_worker.h"
 #include "ps/wire.h"
 
@@ -27,13 +29,18 @@ using Refused = net::RefusedCall<grpc::ServerGenericBidiReactor>;
 class Server::Impl final : public grpc::CallbackGenericService, public StreamHandler {
  public:
   Impl(const Options& options, const Clock& clock)
-      : options_(options), clock_(clock), members_(options.job.workers()) {}
+      : options_(options),
+        clock_(clock),
+        start_ns_(clock.NowNs()),
+        status_service_(options.identity, [this] { return status(); }),
+        members_(options.job.workers()) {}
   ~Impl() override { Stop(); }
 
   absl::Status Start();
   const std::string& address() const { return running_.address; }
   void Stop();
   proto::ServerReport report() const;
+  proto::ServerStatus status() const;
 
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override;
@@ -50,6 +57,9 @@ class Server::Impl final : public grpc::CallbackGenericService, public StreamHan
     bool left = false;
     bool lost = false;
     int64_t step = -1;  // of its last push
+    int64_t heard_ns = 0;
+
+    proto::WorkerStatus status(int64_t now_ns) const;
   };
 
   absl::StatusOr<int> CheckCall(const grpc::GenericCallbackServerContext& context) const;
@@ -67,6 +77,8 @@ class Server::Impl final : public grpc::CallbackGenericService, public StreamHan
 
   const Options options_;
   const Clock& clock_;
+  const int64_t start_ns_;
+  StatusService status_service_;
   net::RunningServer running_;
 
   // Held by plan frames alone, while the parts are allocated. Taken before mutex_.
@@ -83,10 +95,13 @@ class Server::Impl final : public grpc::CallbackGenericService, public StreamHan
 
 absl::Status Server::Impl::Start() {
   net::HandOver(this);
-  ASSIGN_OR_RETURN(running_,
+  ASSIGN_OR_RETURN(net::RunningServer running,
                    net::StartServer(options_.address, [this](grpc::ServerBuilder& builder) {
                      builder.RegisterCallbackGenericService(this);
+                     builder.RegisterService(&status_service_);
                    }));
+  const std::lock_guard lock(mutex_);
+  running_ = std::move(running);
   return absl::OkStatus();
 }
 
@@ -110,6 +125,49 @@ proto::ServerReport Server::Impl::report() const {
   proto::ServerReport report;
   if (shards != nullptr) shards->AddTo(report);
   return report;
+}
+
+proto::WorkerStatus Server::Impl::Member::status(int64_t now_ns) const {
+  proto::WorkerStatus status;
+  status.set_state(lost        ? proto::WorkerStatus::LOST
+                   : left      ? proto::WorkerStatus::LEFT
+                   : connected ? proto::WorkerStatus::CONNECTED
+                               : proto::WorkerStatus::AWAITED);
+  status.set_address(peer);
+  status.set_step(step);
+  status.set_silent_s(connected ? static_cast<double>(now_ns - heard_ns) * 1e-9 : -1);
+  if (stream == nullptr) return status;
+  const StreamToWorker::Queued queued = stream->queued();
+  status.set_queued_messages(queued.messages);
+  status.set_queued_bytes(queued.bytes);
+  return status;
+}
+
+proto::ServerStatus Server::Impl::status() const {
+  proto::ServerStatus status;
+  status.set_job(options_.job.name());
+  status.set_job_fingerprint(options_.identity.job_fingerprint);
+  status.set_strategy(StrategyName(options_.job.strategy()));
+  status.set_rank(options_.identity.rank);
+  status.set_servers(options_.job.servers());
+  status.set_credits(options_.job.ps().credits());
+  const int64_t now_ns = clock_.NowNs();
+  status.set_uptime_s(static_cast<double>(now_ns - start_ns_) * 1e-9);
+  const ServedShards* shards = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    status.set_address(running_.address);
+    status.set_step(step_);
+    for (const Member& member : members_) *status.add_workers() = member.status(now_ns);
+    shards = shards_.get();
+  }
+  if (shards != nullptr) {
+    shards->AddTo(*status.mutable_totals());
+    status.mutable_totals()->clear_spans();
+    shards->AddTo(status);
+  }
+  if (options_.add_to_status) options_.add_to_status(status);
+  return status;
 }
 
 // The rank of a caller that may take part.
@@ -136,6 +194,7 @@ grpc::ServerGenericBidiReactor* Server::Impl::CreateReactor(
   net::TakeOver(this);
   const absl::StatusOr<int> rank = CheckCall(*context);
   if (!rank.ok()) return new Refused(rank.status());
+  const int64_t now_ns = clock_.NowNs();
   const std::lock_guard lock(mutex_);
   Member& member = members_[*rank];
   if (stopping_) return new Refused(absl::UnavailableError("the server stops"));
@@ -144,6 +203,7 @@ grpc::ServerGenericBidiReactor* Server::Impl::CreateReactor(
         absl::StrCat("worker ", *rank, " has been connected before, from ", member.peer)));
   }
   member.connected = true;
+  member.heard_ns = now_ns;
   member.peer = net::PeerAddress(*context);
   ++live_streams_;
   member.stream = StreamToWorker::Start(*rank, *this);
@@ -171,9 +231,11 @@ absl::Status Server::Impl::OnMessage(int worker, const grpc::ByteBuffer& buffer)
 absl::Status Server::Impl::Handle(int worker, const FrameHeader& header, const Payload& payload) {
   if (header.kind == FrameKind::kPlan) return HandlePlan(worker, payload);
   ServedShards* shards = nullptr;
+  const int64_t now_ns = clock_.NowNs();
   {
     const std::lock_guard lock(mutex_);
-    const Member& member = members_[worker];
+    Member& member = members_[worker];
+    member.heard_ns = now_ns;
     if (!member.planned || member.left) {
       return absl::FailedPreconditionError(absl::StrCat(
           FrameKindName(header.kind), " frame ", member.left ? "after leave" : "before the plan"));
@@ -340,5 +402,6 @@ Server::~Server() = default;
 const std::string& Server::address() const { return impl_->address(); }
 void Server::Stop() { impl_->Stop(); }
 proto::ServerReport Server::report() const { return impl_->report(); }
+proto::ServerStatus Server::status() const { return impl_->status(); }
 
 }  // namespace crossover::ps

@@ -21,6 +21,7 @@
 #include "net/identity.h"
 #include "proto/job.pb.h"
 #include "proto/report.pb.h"
+#include "proto/status.pb.h"
 
 namespace crossover::ps {
 
@@ -39,6 +40,9 @@ class Server {
     std::function<void(int worker)> on_worker_leaving;
     // The first push of a step that no worker has pushed before.
     std::function<void(int64_t step)> on_step;
+    // Adds to a status what the process knows and the server does not; called from
+    // internal threads, must not block. May be empty.
+    std::function<void(proto::ServerStatus&)> add_to_status;
   };
 
   // Binds and serves. Errors: the address (net/grpc_setup.h). `clock` must outlive
@@ -53,6 +57,9 @@ class Server {
   void Stop();
   // Counts pushes and their replies; initialisation and pulls apart.
   proto::ServerReport report() const;
+  // What the status call on the server's port answers (ps/status_service.h). Waits for
+  // parts that are worked on.
+  proto::ServerStatus status() const;
 
  private:
   class Impl;

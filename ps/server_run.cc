@@ -10,6 +10,7 @@
 #include "net/identity.h"
 #include "os/files.h"
 #include "os/process_usage.h"
+#include "os/resident_memory.h"
 #include "proto/report.pb.h"
 
 namespace crossover::ps {
@@ -60,6 +61,15 @@ absl::StatusOr<std::unique_ptr<Server>> ServerRun::StartServer() {
   options.on_step = [this](int64_t step) {
     const std::lock_guard lock(mutex_);
     if (member_ != nullptr) member_->SetStatus(step, "train", 0, 0);
+  };
+  options.add_to_status = [this](proto::ServerStatus& status) {
+    const proto::ProcessReport process = os::DescribeProcess();
+    status.set_host(process.host());
+    status.set_pid(process.pid());
+    status.set_rss_bytes(os::ResidentBytes());
+    status.set_peak_rss_bytes(process.peak_rss_bytes());
+    status.set_cpu_s(process.cpu_s());
+    status.set_rendezvous_address(options_.rendezvous_address);
   };
   ASSIGN_OR_RETURN(std::unique_ptr<Server> server, Server::Start(options, clock_));
   {

@@ -31,6 +31,20 @@ absl::Status StreamToWorker::Send(grpc::ByteBuffer message, size_t queued_max) {
   return absl::OkStatus();
 }
 
+StreamToWorker::Queued StreamToWorker::queued() const {
+  const std::lock_guard lock(mutex_);
+  Queued queued;
+  queued.messages = static_cast<int64_t>(queue_.size());
+  for (const grpc::ByteBuffer& message : queue_) {
+    queued.bytes += static_cast<int64_t>(message.Length());
+  }
+  if (writing_) {
+    ++queued.messages;
+    queued.bytes += static_cast<int64_t>(outgoing_.Length());
+  }
+  return queued;
+}
+
 void StreamToWorker::Fail(const absl::Status& why) {
   const std::lock_guard lock(mutex_);
   if (end_) return;

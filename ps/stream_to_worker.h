@@ -7,6 +7,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -39,6 +40,12 @@ class StreamToWorker final : public grpc::ServerGenericBidiReactor {
   // what it asked for: the stream fails, with the error returned. Without effect on a
   // stream that ends.
   absl::Status Send(grpc::ByteBuffer message, size_t queued_max);
+  // What waits for gRPC to take it.
+  struct Queued {
+    int64_t messages = 0;
+    int64_t bytes = 0;
+  };
+  Queued queued() const;
   // Ends the stream with this status; the first one wins. Drops what is queued.
   void Fail(const absl::Status& why);
 
@@ -56,7 +63,7 @@ class StreamToWorker final : public grpc::ServerGenericBidiReactor {
   std::shared_ptr<StreamToWorker> self_;
   grpc::ByteBuffer incoming_;  // the reader's alone
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::deque<grpc::ByteBuffer> queue_;
   grpc::ByteBuffer outgoing_;
   bool writing_ = false;

@@ -29,6 +29,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr char kCompareBinary[] = "experiments/compare";
+constexpr char kStatusBinary[] = "ps/status";
 
 // A socket that listens on loopback for as long as it lives.
 class TakenPort {
@@ -102,6 +103,23 @@ class ByHand : public testing::Test {
     return StartProgram(more, log);
   }
 
+  // Looks at the server that has logged where it listens.
+  Running& StartStatus(const Running& server, std::vector<std::string> more) {
+    const std::string log = Log(server);
+    const std::string before_address = "server 0 listens on ";
+    const size_t at = log.find(before_address) + before_address.size();
+    more.insert(more.begin(), {kStatusBinary, log.substr(at, log.find('\n', at) - at),
+                               absl::StrCat("--token_file=", directory_, "/", token_)});
+    return StartProgram(more, absl::StrCat(directory_, "/status-", running_.size(), ".log"));
+  }
+  void WaitForLog(const Running& running, const std::string& text) {
+    const int64_t deadline_ns = clock_.NowNs() + int64_t{60'000'000'000};
+    while (Log(running).find(text) == std::string::npos) {
+      ASSERT_LT(clock_.NowNs(), deadline_ns) << text << " is not in " << Log(running);
+      signals_.Wait(0.1);
+    }
+  }
+
   Running& StartProgram(const std::vector<std::string>& arguments, const std::string& log) {
     experiments::ChildOptions options;
     options.arguments = arguments;
@@ -148,6 +166,51 @@ TEST_F(ByHand, ARunWorksAndEveryProcessEndsByItself) {
   for (Running* running : {&first, &second, &server}) {
     EXPECT_TRUE(End(*running).ok()) << Log(*running);
   }
+}
+
+// Who looks on sees figures of the run, and keeps nobody from ending well.
+TEST_F(ByHand, AServerShowsWhatItDoesAndEndsWithItsWorkersAllTheSame) {
+  // Steps of a known length, so that the run lasts eight seconds on any machine.
+  job_.set_model(proto::Model::emulated);
+  proto::Layer& layer = *job_.mutable_emulated()->add_layers();
+  layer.set_name("layer");
+  layer.set_forward_ms(8);
+  layer.set_backward_ms(8);
+  layer.set_gradient_bytes(400'000);
+  job_.set_steps(500);
+  Running& server = StartServer(0);
+  Running& second = StartWorker(1);
+  Running& first = StartWorker(0);
+  WaitForTraining({&first, &second});
+  Running& watch = StartStatus(server, {"--watch=0.2"});
+  WaitForLog(watch, " MB/s)");
+  Running& interrupted = StartStatus(server, {"--watch"});
+  Running& once = StartStatus(server, {});
+  Running& metrics = StartStatus(server, {"--prometheus"});
+  EXPECT_TRUE(End(once).ok()) << Log(once);
+  EXPECT_THAT(Log(once), ContainsRegex("server 0 of 1 at 127.0.0.1:[0-9]+ .*, ps_sync"));
+  EXPECT_THAT(Log(once), ContainsRegex("step +[0-9,]+ of 500\n"));
+  for (const char* rank : {"0", "1"}) {  // heartbeat and phase are the rendezvous's
+    EXPECT_THAT(Log(once), ContainsRegex(absl::StrCat(
+                               rank, "  connected  127.0.0.1:[0-9]+ +[0-9,]+ .* m?s  train ")));
+  }
+  EXPECT_TRUE(End(metrics).ok()) << Log(metrics);
+  EXPECT_THAT(Log(metrics), ContainsRegex("\ncrossover_ps_pushes_total\\{.*\\} [1-9]"));
+  EXPECT_THAT(Log(metrics), ContainsRegex("\ncrossover_ps_memory_bytes\\{.*resident\"\\} [1-9]"));
+  WaitForLog(interrupted, "connected");
+  interrupted.process.Signal(SIGINT);
+  EXPECT_TRUE(End(interrupted).ok()) << Log(interrupted);
+  EXPECT_TRUE(os::WriteFile(directory_ + "/other", std::string(32, 'x') + "\n", 0600).ok());
+  token_ = "other";
+  Running& stranger = StartStatus(server, {});
+  EXPECT_EQ(End(stranger).code, 1);
+  EXPECT_THAT(Log(stranger), HasSubstr("refuses this token"));
+
+  for (Running* running : {&first, &second, &server}) {
+    EXPECT_TRUE(End(*running).ok()) << Log(*running);
+  }
+  EXPECT_EQ(End(watch).code, 1);
+  EXPECT_THAT(Log(watch), HasSubstr("status: nobody answers at 127.0.0.1:"));
 }
 
 // Two runs, each with a folder of its own, become one report.

@@ -167,8 +167,13 @@ TEST_F(Compare, ADryRunRefusesWhatARunWould) {
   const std::pair<std::vector<std::string>, const char*> wrong[] = {
       {{"--network=1gbits"}, "comparison.network is 1gbits: "},
       {{"--network=1gbit", "--interface=lo"}, "is no place in a lab"},
+      {{"--network=1gbit", "--comparison.congestion_control=nonsense"},
+       "congestion control 'nonsense' (this kernel has: "},
+      {{"--comparison.congestion_control=reno"}, "where no network lab is made"},
       {{"--hosts=nowhere"}, "nowhere"},
       {{"--hosts=hosts"}, "hosts:1: slots"},
+      {{"--hosts=hosts", "--model=emulated", "--steps=30", "--emulated.bytes_scale=8"},
+       "emulated.bytes_scale is 8 with --hosts; allowed: 1"},
       {{"--remote-clean"}, "means nothing without --hosts=FILE"},
       {{"--out=full"}, "the folder is not empty"},
   };

@@ -1,8 +1,11 @@
 #include "bench/comm/arguments.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/status.h"
 
 namespace crossover::bench {
 namespace {
@@ -66,6 +69,82 @@ void AddByHand(Arguments& arguments, FlagSet& flags) {
   flags.Add({"listen", "ADDRESS:PORT instead, for a fixed port", "", SetText(&member.listen)});
 }
 
+// What the program is used for.
+enum class Mode { kHere, kTarget, kHosts, kByHand, kFrom };
+
+struct ModeWords {
+  const char* flag;  // that chooses it
+  const char* why;
+};
+ModeWords WordsOf(Mode mode) {
+  switch (mode) {
+    case Mode::kHere:
+      return {"", ""};
+    case Mode::kTarget:
+      return {"--target", "its rows say what is measured and how"};
+    case Mode::kHosts:
+      return {"--hosts", "hosts have a network of their own, and the peers run on this machine"};
+    case Mode::kByHand:
+      return {"--rank", "a rank that was started by hand measures once, with the others"};
+    case Mode::kFrom:
+      return {"--from", "it measures nothing"};
+  }
+  return {"", ""};
+}
+
+Mode ModeOf(const Arguments& arguments) {
+  if (!arguments.from.empty()) return Mode::kFrom;
+  if (!arguments.rank.empty()) return Mode::kByHand;
+  if (!arguments.hosts.empty()) return Mode::kHosts;
+  return arguments.target.empty() ? Mode::kHere : Mode::kTarget;
+}
+
+// Where the flag counts; all that are not named here say what is measured and how.
+std::vector<Mode> ModesOf(const std::string& flag) {
+  using enum Mode;
+  static const auto* const kModes = new std::map<std::string, std::vector<Mode>>{
+      {"local_ranks", {kHere, kHosts}},
+      {"network", {kHere}},
+      {"ranks_per_node", {kHere}},
+      {"rounds", {kHere, kTarget, kHosts}},
+      {"peers", {kHere}},
+      {"peers_dir", {kHere, kTarget}},
+      {"target", {kTarget, kFrom}},
+      {"budget_s", {kHere, kTarget, kHosts, kByHand}},
+      {"hosts", {kHosts}},
+      {"ssh-option", {kHosts}},
+      {"remote-dir", {kHosts}},
+      {"launcher-interface", {kHosts}},
+      {"json", {kHere, kTarget, kHosts, kByHand}},
+      {"fit", {kHere, kTarget, kHosts, kByHand, kFrom}},
+      {"from", {kFrom}},
+      {"rank", {kByHand}},
+      {"world_size", {kByHand}},
+      {"rendezvous", {kByHand}},
+      {"rendezvous_host", {kByHand}},
+      {"token_file", {kByHand}},
+      {"interface", {kHosts, kByHand}},
+      {"listen", {kByHand}},
+  };
+  const auto found = kModes->find(flag);
+  return found == kModes->end() ? std::vector<Mode>{kHere, kHosts, kByHand} : found->second;
+}
+
+// Refuses a flag that the mode would ignore.
+absl::Status CheckMode(Mode mode, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    const std::vector<Mode> modes = ModesOf(word.substr(2, word.find('=') - 2));
+    if (std::find(modes.begin(), modes.end(), mode) != modes.end()) continue;
+    if (mode == Mode::kHere) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          word, ": means nothing without ", WordsOf(modes.back()).flag, "; fix: leave it out"));
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(WordsOf(mode).flag, ": ", WordsOf(mode).why, "; fix: leave out ", word));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 FlagSet MakeFlags(Arguments& arguments) {
@@ -86,7 +165,8 @@ FlagSet MakeFlags(Arguments& arguments) {
   return flags;
 }
 
-absl::Status CheckArguments(const Arguments& arguments, const ParsedFlags& parsed) {
+absl::Status CheckArguments(const Arguments& arguments, const ParsedFlags& parsed,
+                            const std::vector<std::string>& words) {
   const auto refuse = [](const std::string& why) { return absl::InvalidArgumentError(why); };
   if (!parsed.positional.empty()) {
     return refuse(absl::StrCat("'", parsed.positional.front(),
@@ -99,22 +179,14 @@ absl::Status CheckArguments(const Arguments& arguments, const ParsedFlags& parse
   if (!by_hand && (arguments.world_size > 0 || !arguments.member.rendezvous.empty())) {
     return refuse("--rank: missing; fix: --rank=0 on the host that --rendezvous names, and so on");
   }
-  if (by_hand && (!arguments.network.empty() || !arguments.peers.empty() ||
-                  !arguments.target.empty() || !arguments.hosts.empty() || arguments.rounds > 0)) {
-    return refuse(
-        "--rank: a rank that was started by hand measures once, without --network, --hosts, "
-        "--peers, --target and --rounds");
-  }
-  if (!arguments.hosts.empty() &&
-      (!arguments.network.empty() || !arguments.peers.empty() || !arguments.target.empty())) {
-    return refuse(
-        "--hosts: hosts have a network of their own, and the peers run on this machine; fix: leave "
-        "out --network, --peers and --target");
+  RETURN_IF_ERROR(CheckMode(ModeOf(arguments), words));
+  if (!arguments.peers_directory.empty() && arguments.peers.empty() && arguments.target.empty()) {
+    return refuse("--peers_dir: goes with --peers or --target; fix: leave it out, or --peers");
   }
   if (arguments.ranks_per_node > 1 &&
       (arguments.network.empty() || arguments.network == "loopback" || !arguments.peers.empty() ||
-       !arguments.target.empty() || !arguments.fit.empty())) {
-    return refuse("--ranks_per_node: goes with --network, and without --peers, --target and --fit");
+       !arguments.fit.empty())) {
+    return refuse("--ranks_per_node: goes with --network, and without --peers and --fit");
   }
   if (arguments.ranks_per_node > 1 && arguments.ranks_per_node >= arguments.local_ranks) {
     return refuse("--ranks_per_node: less than --local_ranks, so that there are several nodes");

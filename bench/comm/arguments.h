@@ -39,8 +39,10 @@ struct Arguments {
 
 // `arguments` is borrowed and outlives every Parse.
 FlagSet MakeFlags(Arguments& arguments);
-// What one flag says of another: which do not go together, and what is missing.
-absl::Status CheckArguments(const Arguments& arguments, const ParsedFlags& parsed);
+// What one flag says of another: which do not go together, and what is missing. `words` is the
+// command line without the program: a flag that would be ignored is refused.
+absl::Status CheckArguments(const Arguments& arguments, const ParsedFlags& parsed,
+                            const std::vector<std::string>& words);
 
 }  // namespace crossover::bench
 

@@ -21,7 +21,8 @@ absl::StatusOr<TestHosts> ConnectHosts(const Arguments& arguments, const std::st
                                        const Clock& clock) {
   const std::string flag = absl::StrCat("--hosts=", arguments.hosts, ": ");
   experiments::RemoteOptions remote;
-  const absl::StatusOr<std::string> text = os::ReadFile(os::ResolveUserPath(arguments.hosts));
+  const absl::StatusOr<std::string> text =
+      os::ReadFile(os::ResolveUserPath(arguments.hosts), os::kSettingsBytesMax);
   RETURN_IF_ERROR(Annotate(text.status(), "--hosts: "));
   ASSIGN_OR_RETURN(remote.hosts, experiments::ParseHosts(*text, arguments.hosts));
   TestHosts test;

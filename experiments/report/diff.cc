@@ -256,6 +256,9 @@ Diff MakeDiff(const DiffSide& a, const DiffSide& b) {
   Diff diff;
   diff.a = a.name;
   diff.b = b.name;
+  diff.same_runs = std::equal(
+      a.results.begin(), a.results.end(), b.results.begin(), b.results.end(),
+      [](const RunResult& x, const RunResult& y) { return ToJsonLine(x) == ToJsonLine(y); });
   diff.environment = EnvironmentDifferences(a, b);
   const std::vector<Study> of_a = GroupResults(a.results), of_b = GroupResults(b.results);
   std::set<std::string> partners;

@@ -45,6 +45,7 @@ struct DiffStudy {
 struct Diff {
   std::string a;
   std::string b;
+  bool same_runs = false;                // of one folder, or of a copy: nothing can differ
   std::vector<std::string> environment;  // what differs
   std::vector<std::string> notes;        // jobs of one side alone
   std::vector<DiffStudy> studies;

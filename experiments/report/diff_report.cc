@@ -103,11 +103,11 @@ std::vector<std::string> Explain(const DiffStudy& study) {
   return texts;
 }
 
-std::string Sentence(const Diff& diff) {
-  return absl::StrCat(
-      "A and B were measured at different times: what the machine did meanwhile is in the "
-      "differences too. A: ",
-      diff.a, "; B: ", diff.b, ".");
+std::string Occasion(const Diff& diff) {
+  return diff.same_runs
+             ? "A and B hold the same runs, so nothing can differ."
+             : "A and B were measured at different times: what the machine did meanwhile is in the "
+               "differences too.";
 }
 
 }  // namespace
@@ -133,16 +133,15 @@ std::string DiffText(const Diff& diff) {
     absl::StrAppend(&out, "\n");
     for (const std::string& text : Explain(study)) AppendWrapped("", text, out);
   }
-  AppendWrapped("",
-                "A and B were measured at different times: what the machine did meanwhile is "
-                "in the differences too.",
-                out);
+  AppendWrapped("", Occasion(diff), out);
   return out;
 }
 
 std::string DiffMarkdown(const Diff& diff) {
   std::string out = "# Crossover: two comparisons side by side\n\n";
-  absl::StrAppend(&out, EscapeMarkdown(Sentence(diff)), "\n\n");
+  absl::StrAppend(
+      &out, EscapeMarkdown(absl::StrCat(Occasion(diff), " A: ", diff.a, "; B: ", diff.b, ".")),
+      "\n\n");
   const auto list = [&](const std::string& title, const std::vector<std::string>& items) {
     absl::StrAppend(&out, "### ", title, "\n\n");
     if (items.empty()) absl::StrAppend(&out, "No difference.\n");

@@ -160,6 +160,19 @@ TEST(DiffContextTest, DifferencesOfEnvironmentAndJobComeFirst) {
   }
 }
 
+TEST(DiffContextTest, TheSameRunsTwiceAreSaidToBeThat) {
+  const Diff same = MakeDiff(Side("a", 2), Side("a", 2));
+  DiffSide later = Side("b", 2);
+  later.results[1].start_time = "2026-03-02T12:00:00Z";
+  const Diff other = MakeDiff(Side("a", 2), later);
+  for (const auto& text_of : {DiffText, DiffMarkdown}) {
+    EXPECT_THAT(text_of(same),
+                AllOf(HasSubstr("A and B hold the same runs"), Not(HasSubstr("different times"))));
+    EXPECT_THAT(text_of(other), AllOf(HasSubstr("A and B were measured at different times"),
+                                      Not(HasSubstr("the same runs"))));
+  }
+}
+
 TEST(DiffContextTest, SaysWhatOneSideLacks) {
   DiffSide a = Side("a", 2), b = Side("b", 2);
   std::erase_if(a.results, [](const RunResult& run) { return run.strategy == "local_sgd"; });

@@ -18,7 +18,6 @@
 namespace crossover::experiments {
 namespace {
 
-constexpr double kNsPerMs = 1e6;
 // A step of a report has no more spans than this (core/timeline.h).
 constexpr int kMostStride = 4096;
 

@@ -29,6 +29,7 @@ struct Ranking {
   const StrategySummary* best = nullptr;  // null: none has the figure
   std::vector<std::string> tied;          // with best first; 1 entry: it stands alone
   bool unknown = false;                   // too few repetitions to tell
+  bool alone = true;                      // no other strategy has the figure
 };
 
 Ranking Rank(const std::vector<const StrategySummary*>& strategies, const Figure& figure,
@@ -47,6 +48,7 @@ Ranking Rank(const std::vector<const StrategySummary*>& strategies, const Figure
   ranking.tied.push_back(ranking.best->strategy);
   for (const StrategySummary* strategy : strategies) {
     if (strategy == ranking.best || !Summarize(*strategy, figure).has_value()) continue;
+    ranking.alone = false;
     const PairedDifference difference =
         Compare(ByRepetition(*ranking.best, figure), ByRepetition(*strategy, figure));
     if (difference.comparison == Comparison::kUnknown) ranking.unknown = true;
@@ -110,13 +112,25 @@ std::string AgainstBaseline(const Study& study, const StrategySummary& leader) {
   return "";
 }
 
+// Of one strategy there is a figure, and no best.
+std::string OnlyOne(const Study& study, const StrategySummary& strategy) {
+  const std::string figure =
+      absl::StrCat(FormatFigure(strategy, Throughput, FormatNumber), " samples/s.");
+  const std::string against = AgainstBaseline(study, strategy);
+  if (!against.empty()) {
+    return absl::StrCat("Only ", strategy.strategy, " synchronises: ", figure, against);
+  }
+  const bool others_failed = study.strategies.size() > 1;
+  return absl::StrCat("Only ", strategy.strategy,
+                      others_failed ? " has finished runs: " : " ran: ", figure,
+                      " There is nothing to compare it with.");
+}
+
 void SayThroughput(const Study& study, Verdict& verdict) {
   const Ranking ranking = Rank(Contenders(study), Throughput, Better::kHigher);
   if (ranking.best == nullptr) return;
-  if (ranking.best->strategy == kBaseline) {
-    verdict.sentences.push_back(
-        absl::StrCat("Only single ran: ", FormatFigure(*ranking.best, Throughput, FormatNumber),
-                     " samples/s. There is nothing to compare it with."));
+  if (ranking.alone) {
+    verdict.sentences.push_back(OnlyOne(study, *ranking.best));
     return;
   }
   verdict.sentences.push_back(absl::StrCat(
@@ -146,6 +160,11 @@ void SayTarget(const Study& study, Verdict& verdict) {
   std::string text;
   if (reached.empty() && sometimes.empty()) {
     if (!never.empty()) text = absl::StrCat("No run reached ", goal, ".");
+  } else if (reached.size() == 1) {
+    text =
+        absl::StrCat(reached[0]->strategy, " reached ", goal, " after ",
+                     FormatFigure(*reached[0], TimeToTarget, FormatNumber), " s of training, for ",
+                     FormatFigure(*reached[0], CostToTarget, FormatNumber), " machine-seconds.");
   } else if (!reached.empty()) {
     const Ranking soonest = Rank(reached, TimeToTarget, Better::kLower);
     const Ranking cheapest = Rank(reached, CostToTarget, Better::kLower);
@@ -267,6 +286,22 @@ void AddRepetitionCaveat(const Study& study, Verdict& verdict) {
                          ") figures in brackets are ranges, not confidence intervals."));
 }
 
+// Of strategies whose training ended on its way.
+void AddAccuracyCaveat(const Study& study, Verdict& verdict) {
+  std::vector<std::string> short_of_it;
+  for (const StrategySummary& strategy : study.strategies) {
+    if (!Summarize(strategy, TestAccuracy).has_value()) continue;
+    if (!ByRepetition(strategy, TimeToTarget).empty()) continue;
+    short_of_it.push_back(
+        absl::StrCat(strategy.strategy, " (", strategy.runs[0]->steps, " steps)"));
+  }
+  if (short_of_it.empty()) return;
+  verdict.caveats.push_back(
+      absl::StrCat("Ended short of the target accuracy: ", List(short_of_it),
+                   ". An accuracy on the way does not tell a strategy that learns more slowly, as "
+                   "asynchronous ones often do, from one that ends lower."));
+}
+
 // Notes of runs, once each, with the strategies that they are about.
 void AddNotes(const Study& study, Verdict& verdict) {
   std::vector<std::pair<std::string, std::vector<std::string>>> notes;
@@ -293,6 +328,7 @@ void AddCaveats(const Study& study, Verdict& verdict) {
   for (const std::string& caveat : InterruptionCaveats(study)) verdict.caveats.push_back(caveat);
   AddRepetitionCaveat(study, verdict);
   AddResourceCaveat(study, verdict);
+  AddAccuracyCaveat(study, verdict);
   const StrategySummary* baseline = FindStrategy(study, kBaseline);
   if (baseline != nullptr && !baseline->runs.empty() && contenders[0] != baseline) {
     verdict.caveats.push_back(absl::StrCat(

@@ -8,6 +8,7 @@
 namespace crossover::experiments {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -81,8 +82,7 @@ TEST(VerdictTest, OneRepetitionDecidesNothing) {
 
 TEST(VerdictTest, SlowerThanOneProcessSaysSo) {
   const Verdict v = VerdictOf(Together({Runs("single", {200, 210}), Runs("ps_sync", {100, 110})}));
-  EXPECT_THAT(v.sentences[0],
-              StartsWith("ps_sync had the highest throughput of those that synchronise"));
+  EXPECT_THAT(v.sentences[0], StartsWith("Only ps_sync synchronises: "));
   EXPECT_THAT(v.sentences[0], HasSubstr("No strategy was faster than one process here"));
 }
 
@@ -165,6 +165,32 @@ TEST(VerdictTest, SixRepetitionsAreIntervals) {
 TEST(VerdictTest, OnlyTheBaseline) {
   EXPECT_EQ(VerdictOf(Runs("single", {100, 110})).sentences[0],
             "Only single ran: 105 (100 to 110) samples/s. There is nothing to compare it with.");
+}
+
+TEST(VerdictTest, OneStrategyHasFiguresAndNoRank) {
+  const Verdict one = VerdictOf(Runs("ps_sync", {100}));
+  EXPECT_EQ(one.sentences[0],
+            "Only ps_sync ran: 100 samples/s. There is nothing to compare it with.");
+  EXPECT_THAT(one.sentences[1],
+              AllOf(StartsWith("ps_sync reached 87.00% test accuracy after "),
+                    HasSubstr(" s of training, for "), Not(HasSubstr("shortest"))));
+  const Verdict beside =
+      VerdictOf(Together({Runs("single", {90, 91}), Runs("ps_sync", {100, 110})}));
+  EXPECT_THAT(beside.sentences[0],
+              StartsWith("Only ps_sync synchronises: 105 (100 to 110) samples/s. Its median is "));
+  std::vector<RunResult> failed = Together({Runs("ps_sync", {100}), Runs("ps_async", {100})});
+  failed[1].failure = "lost";
+  EXPECT_THAT(VerdictOf(failed).sentences[0], StartsWith("Only ps_sync has finished runs: 100 "));
+}
+
+TEST(VerdictTest, AnAccuracyOnTheWayIsSaidToBeThat) {
+  const auto caveat = HasSubstr("Ended short of the target accuracy: ps_async (");
+  std::vector<RunResult> runs =
+      Together({Runs("ps_sync", {100, 110}), Runs("ps_async", {100, 110}, .6)});
+  EXPECT_THAT(VerdictOf(runs).caveats, Contains(caveat));
+  for (RunResult& run : runs) run.test_accuracy.reset();  // emulated
+  EXPECT_THAT(VerdictOf(runs).caveats, Not(Contains(caveat)));
+  EXPECT_THAT(VerdictOf(Runs("ps_async", {100, 110})).caveats, Not(Contains(caveat)));
 }
 
 TEST(GroupResultsTest, JobsAreKeptApart) {

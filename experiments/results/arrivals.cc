@@ -8,8 +8,6 @@
 namespace crossover::experiments {
 namespace {
 
-constexpr double kNsPerMs = 1e6;
-
 // The rows of all ranks of one step; empty unless every rank has the step with the
 // same number of operations.
 std::vector<const StepRow*> RowsOfStep(const AlignedRun& run, const StepRow& row) {

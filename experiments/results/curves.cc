@@ -8,8 +8,6 @@
 namespace crossover::experiments {
 namespace {
 
-constexpr double kNsPerS = 1e9;
-constexpr double kNsPerMs = 1e6;
 // A picture with more spans cannot be read, and must not swell results.jsonl.
 constexpr size_t kPictureSpans = 2000;
 

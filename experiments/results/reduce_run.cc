@@ -20,8 +20,6 @@
 namespace crossover::experiments {
 namespace {
 
-constexpr double kNsPerS = 1e9;
-constexpr double kNsPerMs = 1e6;
 constexpr int64_t kBytesPerValue = 4;
 
 std::string Hexadecimal(uint64_t value) { return absl::StrFormat("%016x", value); }
@@ -359,7 +357,8 @@ std::string StragglerNote(const proto::Straggler& straggler) {
   return note;
 }
 
-void AddEmulationNotes(const proto::Job& job, std::vector<std::string>& notes) {
+void AddEmulationNotes(const proto::Job& job, const Network& network,
+                       std::vector<std::string>& notes) {
   const Scales scales = ScalesOf(job);
   std::string note = absl::StrFormat("emulated: the compute of profile %s is waited out",
                                      job.emulated().profile());
@@ -372,6 +371,10 @@ void AddEmulationNotes(const proto::Job& job, std::vector<std::string>& notes) {
                           "are scaled back; the server's apply time, CPU, memory and wall_s are "
                           "real",
                           scales.time, scales.bytes);
+    if (network.kind == "loopback") {
+      absl::StrAppend(&note,
+                      "; loopback was not slowed with them, so nothing here is of a network");
+    }
   }
   notes.push_back(note);
   const int64_t batch = job.global_batch() / job.workers();
@@ -414,7 +417,7 @@ void AddNotes(const proto::Job& job, const AlignedRun& run, const Arrivals& arri
     notes.push_back("the workers ended with different parameters; the accuracy is rank 0's");
   }
   if (job.straggler().rank() >= 0) notes.push_back(StragglerNote(job.straggler()));
-  if (IsEmulated(job)) AddEmulationNotes(job, notes);
+  if (IsEmulated(job)) AddEmulationNotes(job, result.network, notes);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ absl::StatusOr<std::vector<RunResult>> ParseResults(std::string_view jsonl) {
   int line_number = 0;
   while (!jsonl.empty()) {
     const std::string_view line = jsonl.substr(0, jsonl.find('\n'));
+    const bool has_end = line.size() < jsonl.size();
     jsonl.remove_prefix(std::min(jsonl.size(), line.size() + 1));
     ++line_number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
@@ -33,7 +34,8 @@ absl::StatusOr<std::vector<RunResult>> ParseResults(std::string_view jsonl) {
     std::string error = ReadJson(line, result);
     if (error == kNotAnObject) {
       absl::StrAppend(&error,
-                      "; what a comparison that was cut short leaves behind, --resume drops");
+                      has_end ? "; fix: take the line out, and --resume=FOLDER makes its run"
+                              : ", but the beginning of one; fix: --resume=FOLDER leaves it out");
     }
     if (error.empty()) error = Inconsistency(result);
     if (!error.empty()) {

@@ -133,8 +133,13 @@ TEST(ResultTest, UnknownFieldsAreIgnored) {
 
 TEST(ResultTest, ErrorsNameTheLineAndTheField) {
   const std::string line = ToJsonLine(MadeUpRun("ps_sync", 2, 0, 35000, .88));
-  EXPECT_THAT(ErrorOf(line + "\n" + line.substr(0, 100)),
-              StartsWith("results line 2: not one JSON object"));
+  EXPECT_EQ(ErrorOf(line + "\n" + line.substr(0, 100)),
+            "results line 2: not one JSON object, but the beginning of one; fix: --resume=FOLDER "
+            "leaves it out");
+  EXPECT_EQ(
+      ErrorOf(line.substr(0, 100) + "\n" + line),
+      "results line 1: not one JSON object; fix: take the line out, and --resume=FOLDER makes "
+      "its run");
   EXPECT_THAT(ErrorOf("[]"), StartsWith("results line 1: not one JSON object"));
   EXPECT_EQ(ErrorOf("\n{}"), "results line 2: field 'job_name' is missing");
   EXPECT_EQ(ErrorOf(Replaced(line, "\"workers\":4", "\"workers\":\"four\"")),

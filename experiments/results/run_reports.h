@@ -20,6 +20,10 @@
 
 namespace crossover::experiments {
 
+// Reports have nanoseconds, results have these.
+inline constexpr double kNsPerS = 1e9;
+inline constexpr double kNsPerMs = 1e6;
+
 // One recorded step of one worker. Times are the rendezvous's.
 struct StepRow {
   int64_t step = 0;
