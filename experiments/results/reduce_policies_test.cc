@@ -45,5 +45,14 @@ TEST(ReducePolicies, StepsThatAWorkerLeftOutHaveNoSamples) {
   EXPECT_DOUBLE_EQ(Reduced(job, reports).samples_per_second, samples_per_second);
 }
 
+TEST(ReducePolicies, LatePushesAreOfAllServers) {
+  const std::vector<Step> steps = {Quick(0), Quick(100)};
+  std::vector<proto::ProcessReport> reports = {Worker(0, 0, steps), Worker(1, 0, steps), Server(0),
+                                               Server(1)};
+  for (const int64_t late : {0, 6}) reports[2].mutable_server()->add_late_pushes(late);
+  for (const int64_t late : {1, 2}) reports[3].mutable_server()->add_late_pushes(late);
+  EXPECT_EQ(Reduced(TestJob(proto::Strategy::ps_backup, 2), reports).late_pushes, 9);
+}
+
 }  // namespace
 }  // namespace crossover::experiments

@@ -232,7 +232,6 @@ TEST(ReduceRunTest, Servers) {
   one.set_lead_steps_max(1);
   one.add_held_replies(4);
   one.add_held_ns(5 * kMs);
-  for (int64_t late : {0, 6}) one.add_late_pushes(late);
   proto::ServerReport& zero = *reports[3].mutable_server();
   zero.set_parameter_bytes(1000);
   for (int64_t count : {2, 2}) zero.add_staleness_histogram(count);
@@ -240,7 +239,6 @@ TEST(ReduceRunTest, Servers) {
   zero.set_lead_steps_max(3);
   zero.add_held_replies(1);
   zero.add_held_ns(7 * kMs);
-  for (int64_t late : {1, 2}) zero.add_late_pushes(late);
   reports[0].mutable_worker()->mutable_steps()->set_held_ns(0, 4 * kMs);
   reports[0].mutable_worker()->mutable_steps()->set_held_ns(1, 5 * kMs);
   const RunResult r = Reduced(TestJob(proto::Strategy::ps_ssp, 2), reports);
@@ -248,7 +246,6 @@ TEST(ReduceRunTest, Servers) {
   EXPECT_DOUBLE_EQ(r.staleness.mean, 1);
   EXPECT_EQ(r.staleness.max, 2);
   EXPECT_EQ(r.lead_steps_max, 3);
-  EXPECT_EQ(r.late_pushes, 9);
   EXPECT_DOUBLE_EQ(r.shard_imbalance, 1.5);
   ASSERT_EQ(r.server_figures.size(), 2u);
   EXPECT_DOUBLE_EQ(r.server_figures[1].apply_ms_per_step, 4);
