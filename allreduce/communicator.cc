@@ -136,8 +136,8 @@ Frame Communicator::FrameOf(const Request& request, Algorithm algorithm) const {
   frame.group = options_.group;
   frame.sequence = static_cast<uint64_t>(started_);
   frame.count = static_cast<uint64_t>(LengthOf(request));
-  frame.root = static_cast<uint32_t>(request.root);
-  frame.name = std::string(request.name.substr(0, kNameBytesMax));
+  if (request.kind == Kind::kBroadcast) frame.root = static_cast<uint32_t>(request.root);
+  frame.name = NameInFrame({request.name.data(), request.name.size()});
   return frame;
 }
 

@@ -62,7 +62,7 @@ class Communicator {
     const void* input = nullptr;
     void* output = nullptr;
     int root = 0;                        // of a Broadcast
-    absl::string_view name;              // in errors; kNameBytesMax characters of it
+    absl::string_view name;              // of the buffer, the same on every rank
     std::optional<Algorithm> algorithm;  // instead of the choice
   };
 

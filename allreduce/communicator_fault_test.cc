@@ -240,6 +240,10 @@ INSTANTIATE_TEST_SUITE_P(
         Difference{"Op", [](auto& request) { request.op = ReduceOp::kMax; }, "max", "sum"},
         Difference{"Name", [](auto& request) { request.name = "bucket 4"; }, "bucket 4",
                    "bucket 3"},
+        // Names of parameters are long and begin alike.
+        Difference{"LongName",
+                   [](auto& request) { request.name = "encoder.layer.11.attention.self.key"; },
+                   "encoder.layer.11.attent~", "bucket 3"},
         Difference{"Kind", [](auto& request) { request.kind = Kind::kBroadcast; }, "Broadcast",
                    "AllReduce"}),
     [](const auto& info) { return std::string(info.param.name); });

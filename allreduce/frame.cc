@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "core/fnv1a.h"
 #include "net/little_endian.h"
 #include "net/one_line.h"
 
@@ -153,6 +154,12 @@ const char* FixOf(const Frame& here, const Frame& there) {
 }
 
 }  // namespace
+
+std::string NameInFrame(std::string_view name) {
+  if (name.size() <= kNameBytesMax) return std::string(name);
+  const std::string digest = absl::StrFormat("~%08x", Fnv1a(std::as_bytes(std::span(name))) >> 32);
+  return absl::StrCat(absl::string_view(name.data(), kNameBytesMax - digest.size()), digest);
+}
 
 FrameBytes EncodeFrame(const Frame& frame) {
   FrameBytes bytes{};

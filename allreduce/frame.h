@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -38,8 +39,12 @@ struct Frame {
   uint64_t count = 0;     // values of the whole collective's buffer
   uint64_t bytes = 0;     // of values that follow this frame
   uint32_t root = 0;
-  std::string name;  // what the caller calls the buffer; cut to kNameBytesMax
+  std::string name;  // what the caller calls the buffer, as NameInFrame has it
 };
+
+// A name that a frame has room for. A long one is its beginning and a digest of all of it, so that
+// names of parameters, which begin alike, stay different.
+std::string NameInFrame(std::string_view name);
 
 FrameBytes EncodeFrame(const Frame& frame);
 // Makes of one collective's frame that of one of its messages.

@@ -71,6 +71,22 @@ TEST(FrameTest, TheLayoutIsAsDocumented) {
   EXPECT_EQ(at(72), 0);
 }
 
+TEST(FrameTest, LongNamesThatDifferAnywhereStayDifferent) {
+  EXPECT_EQ(NameInFrame("bucket 3"), "bucket 3");
+  EXPECT_EQ(NameInFrame(""), "");
+  const std::string whole(kNameBytesMax, 'x');
+  EXPECT_EQ(NameInFrame(whole), whole);
+  Frame query = Example();
+  Frame key = Example();
+  query.name = NameInFrame("encoder.layer.11.attention.self.query.weight");
+  key.name = NameInFrame("encoder.layer.11.attention.self.key.weight");
+  EXPECT_EQ(query.name.size(), kNameBytesMax);
+  EXPECT_EQ(query.name.substr(0, 24), "encoder.layer.11.attent~");
+  EXPECT_FALSE(EncodeFrame(query) == EncodeFrame(key));
+  EXPECT_NE(Mismatch(query, key).find("they differ in name"), std::string::npos);
+  EXPECT_EQ(NameInFrame("encoder.layer.11.attention.self.key.weight"), key.name);
+}
+
 TEST(FrameTest, AMessagesFrameIsTheCollectivesWithThreeFiguresOfItsOwn) {
   Frame frame = Example();
   FrameBytes bytes = EncodeFrame(frame);

@@ -148,7 +148,7 @@ class OnHosts : public CommTest {
   // Both ranks in the middle of it.
   ChildProcess StartEndless() {
     ChildProcess test = StartOnHosts(kEndless);
-    while (WithArgument(hosts_->Running(), "--rank=1") == 0 && !test.Poll().has_value()) {
+    while (WithArguments(hosts_->Running(), {"--rank=1"}) == 0 && !test.Poll().has_value()) {
       signals_.Wait(0.1);
     }
     signals_.Wait(1);
@@ -187,7 +187,7 @@ TEST_F(OnHosts, ARankForEachSlotMeasuresAndNothingIsLeft) {
 
 TEST_F(OnHosts, AKilledRankIsNamedWithItsHost) {
   ChildProcess test = StartEndless();
-  const pid_t rank = WithArgument(hosts_->Running(), "--rank=1");
+  const pid_t rank = WithArguments(hosts_->Running(), {"--rank=1"});
   ASSERT_GT(rank, 0);
   kill(rank, SIGKILL);
   EXPECT_EQ(Wait(test), 1);

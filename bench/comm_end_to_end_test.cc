@@ -100,6 +100,7 @@ TEST_F(CommTest, RefusesBadFlagsWithTheFix) {
       {"--size=4K", "--size: unknown flag (did you mean --sizes?)"},
       {"--rank=0", "--world_size: missing"},
       {"--peers=nccl", "allowed: gloo, openmpi"},
+      {"--peers=gloo", "Gloo does not use shared memory; fix: --transport=tcp"},
       {"--network=1gbut", "--network: "},
       {"--ranks_per_node=2", "--ranks_per_node: goes with --network"},
       {"--target=speed", "--target=speed: no speed; allowed: all, tcp_bandwidth"},
@@ -119,6 +120,11 @@ TEST_F(CommTest, RefusesBadFlagsWithTheFix) {
     EXPECT_EQ(Wait(child), 1) << flag;
     EXPECT_THAT(Log(), HasSubstr(expected));
   }
+  for (const char* flag : {"--network=1gbit", "--hosts=hosts"}) {
+    ChildProcess child = Start({flag, "--transport=inproc"});
+    EXPECT_EQ(Wait(child), 1) << flag;
+    EXPECT_THAT(Log(), HasSubstr("--transport=inproc: its ranks are threads of one process"));
+  }
   ChildProcess child = Start({"--target=cpu", "--type=fp16"});
   EXPECT_EQ(Wait(child), 1);
   EXPECT_THAT(Log(), HasSubstr("--target: its rows say what is measured and how; fix: leave out "
@@ -133,7 +139,7 @@ TEST_F(CommTest, AKilledRankIsNamed) {
   options.plan.transport = Transport::kTcp;
   options.ranks = 3;
   options.directory = directory_;
-  options.binary = kBinary;
+  options.binary = binary_;
   std::vector<int> pids;
   std::thread killer;
   options.on_started = [&](const std::vector<int>& started) {
@@ -195,6 +201,8 @@ TEST_F(CommTest, LinesThatCannotBeTrueAreRefused) {
 TEST_F(CommTest, FilesThatCannotBeReadOrWrittenAreNamed) {
   const std::string garbage = directory_ + "/garbage";
   ASSERT_TRUE(os::WriteFile(garbage, "{\"library\":7}\n").ok());
+  const std::string servers = directory_ + "/servers";
+  ASSERT_TRUE(os::WriteFile(servers, "127.0.0.1 role=server\n").ok());
   const std::string empty = directory_ + "/empty";
   ASSERT_TRUE(os::WriteFile(empty, "").ok());
   const std::string full = directory_ + "/full";
@@ -204,6 +212,7 @@ TEST_F(CommTest, FilesThatCannotBeReadOrWrittenAreNamed) {
       {{"--from=" + garbage}, garbage + ": "},
       {{"--from=" + empty}, "--from=" + empty + ": no line of --json"},
       {{"--hosts=/nowhere/hosts"}, "--hosts: cannot read /nowhere/hosts"},
+      {{"--hosts=" + servers}, absl::StrCat("--hosts=", servers, ": no host for ranks")},
       {{"--json=/nowhere/lines"}, "cannot write /nowhere/lines: No such file"},
       {{"--json=" + full, "--sizes=4K", "--iterations=1", "--limits=false"},
        absl::StrCat("cannot write ", full, ": No space left on device")},

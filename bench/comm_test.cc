@@ -1,15 +1,10 @@
 // The test to run before training: times collectives among ranks and checks every element of every
 // result. Starts the ranks on this machine, or is one rank of several hosts.
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,6 +19,8 @@
 #include "bench/comm/results.h"
 #include "bench/comm/rounds.h"
 #include "bench/comm/targets.h"
+#include "bench/shared/scratch_folder.h"
+#include "bench/shared/verdict.h"
 #include "core/status.h"
 #include "experiments/launch/signal_waiter.h"
 #include "net/grpc_setup.h"
@@ -42,41 +39,15 @@ int Fail(const std::string& who, const absl::Status& status) {
   return 1;
 }
 
-// A folder that goes with the program.
-class ScratchFolder {
- public:
-  static absl::StatusOr<std::unique_ptr<ScratchFolder>> Make() {
-    std::string path = std::filesystem::temp_directory_path() / "comm_test-XXXXXX";
-    if (mkdtemp(path.data()) == nullptr) {
-      return absl::ErrnoToStatus(errno, absl::StrCat("cannot make the folder ", path));
-    }
-    return std::unique_ptr<ScratchFolder>(new ScratchFolder(path));
-  }
-  ~ScratchFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
-  const std::string path_;
-};
-
 absl::Status Judge(const std::vector<Target>& targets, const Results& results) {
   const std::vector<Series> all = SeriesOf(results.records());
   std::string missed;
   for (const Target& target : targets) {
     const std::vector<Verdict> verdicts = target.judge(all);
-    std::fputs(VerdictText(target, verdicts).c_str(), stdout);
-    for (const Verdict& verdict : verdicts) {
-      if (!verdict.reached)
-        absl::StrAppend(&missed, missed.empty() ? "" : "; ", target.name, " ", verdict.what);
-    }
+    RETURN_IF_ERROR(Print(VerdictText(target.name, target.says, verdicts)));
+    NoteMissed(target.name, verdicts, missed);
   }
-  std::fflush(stdout);
-  return missed.empty() ? absl::OkStatus()
-                        : absl::FailedPreconditionError(absl::StrCat("missed: ", missed));
+  return MissedError(missed);
 }
 
 absl::Status FromFile(const Arguments& arguments) {
@@ -89,7 +60,7 @@ absl::Status FromFile(const Arguments& arguments) {
   }
   std::vector<Target> targets;
   if (!arguments.target.empty()) {
-    ASSIGN_OR_RETURN(targets, TargetsNamed(arguments.target));
+    ASSIGN_OR_RETURN(targets, TargetsNamed(arguments.target, AllTargets()));
   }
   Results results("");
   for (const Record& record : *records) results.Take(record);
@@ -124,7 +95,7 @@ absl::StatusOr<Wanted> WantedOf(const Arguments& arguments) {
     wanted.runs = {{PlansFor(arguments, plan), ranks, arguments.network, arguments.peers}};
     return wanted;
   }
-  ASSIGN_OR_RETURN(wanted.targets, TargetsNamed(arguments.target));
+  ASSIGN_OR_RETURN(wanted.targets, TargetsNamed(arguments.target, AllTargets()));
   for (const Target& target : wanted.targets) {
     wanted.runs.insert(wanted.runs.end(), target.runs.begin(), target.runs.end());
   }
@@ -155,8 +126,9 @@ absl::Status RunAll(const Wanted& wanted, RoundsOptions& options, Results& resul
 absl::Status RunHere(const Arguments& arguments, experiments::SignalWaiter& signals, Clock& clock) {
   ASSIGN_OR_RETURN(Wanted wanted, WantedOf(arguments));
   Results results(os::ResolveUserPath(arguments.json));
-  RETURN_IF_ERROR(results.Begin());
-  ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::Make());
+  const std::string fit = os::ResolveUserPath(arguments.fit);
+  RETURN_IF_ERROR(results.Begin(fit));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::Make("comm_test"));
   const int64_t rounds_by_default = wanted.targets.empty() ? 1 : kTargetRounds;
   RoundsOptions options;
   options.rounds = static_cast<int>(arguments.rounds > 0 ? arguments.rounds : rounds_by_default);
@@ -176,8 +148,8 @@ absl::Status RunHere(const Arguments& arguments, experiments::SignalWaiter& sign
   }
   const absl::Status status = RunAll(wanted, options, results, signals, clock);
   if (absl::IsCancelled(status)) return status;
-  // What came before a failure is worth showing.
-  const absl::Status reported = results.Report(os::ResolveUserPath(arguments.fit));
+  // What came before a failure is worth showing, and not worth a fit.
+  const absl::Status reported = results.Report(status.ok() ? fit : "");
   RETURN_IF_ERROR(status);
   RETURN_IF_ERROR(reported);
   return Judge(wanted.targets, results);
@@ -226,10 +198,10 @@ int MainMember(const Arguments& arguments, const Clock& clock) {
   options->found = [results](const Record& record) { results->Take(record); };
   const auto member = std::make_shared<Member>(*options, clock);
   const auto run = [&]() -> absl::Status {
-    RETURN_IF_ERROR(results->Begin());
+    const std::string fit = shows ? os::ResolveUserPath(arguments.fit) : "";
+    RETURN_IF_ERROR(results->Begin(fit));
     RETURN_IF_ERROR(member->Run());
-    return shows ? results->Report(os::ResolveUserPath(arguments.fit))
-                 : CheckRecords(results->records());
+    return shows ? results->Report(fit) : CheckRecords(results->records());
   };
   const auto stop = [member](const absl::Status& why) { return member->Stop(why); };
   return process::RunMember({[name] { return name; }, run, stop}, termination);

@@ -183,9 +183,15 @@ absl::Status CheckArguments(const Arguments& arguments, const ParsedFlags& parse
   if (!arguments.peers_directory.empty() && arguments.peers.empty() && arguments.target.empty()) {
     return refuse("--peers_dir: goes with --peers or --target; fix: leave it out, or --peers");
   }
+  const bool elsewhere = !arguments.hosts.empty() || by_hand;
+  const bool in_lab = !arguments.network.empty() && arguments.network != "loopback";
+  if (arguments.plan.transport == NameOf(Transport::kInproc) && (elsewhere || in_lab)) {
+    return refuse(
+        "--transport=inproc: its ranks are threads of one process, and no network lies between "
+        "them; fix: leave out --network, --hosts and --rank");
+  }
   if (arguments.ranks_per_node > 1 &&
-      (arguments.network.empty() || arguments.network == "loopback" || !arguments.peers.empty() ||
-       !arguments.fit.empty())) {
+      (!in_lab || !arguments.peers.empty() || !arguments.fit.empty())) {
     return refuse("--ranks_per_node: goes with --network, and without --peers and --fit");
   }
   if (arguments.ranks_per_node > 1 && arguments.ranks_per_node >= arguments.local_ranks) {

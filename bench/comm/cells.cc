@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bench/comm/limits.h"
+#include "experiments/results/statistics.h"
 
 namespace crossover::bench {
 namespace {
@@ -38,20 +39,10 @@ Series SeriesLike(const Record& record) {
 }
 
 template <typename Value>
-std::optional<PairedRatio> RatioOf(const Series& ours, const Series& theirs, Value value) {
-  std::vector<double> ratios;
-  for (const auto& [round, record] : ours.by_round) {
-    const auto other = theirs.by_round.find(round);
-    if (other == theirs.by_round.end() || value(record) <= 0) continue;
-    ratios.push_back(value(other->second) / value(record));
-  }
-  if (ratios.empty()) return std::nullopt;
-  const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
-  return PairedRatio{.median = experiments::Median(ratios),
-                     .spread = experiments::SpreadOf(ratios),
-                     .lowest = *low,
-                     .highest = *high,
-                     .rounds = static_cast<int>(ratios.size())};
+std::map<int64_t, double> ByRound(const Series& series, Value value) {
+  std::map<int64_t, double> values;
+  for (const auto& [round, record] : series.by_round) values[round] = value(record);
+  return values;
 }
 
 }  // namespace
@@ -92,11 +83,13 @@ std::vector<Series> SeriesOf(const std::vector<Record>& records) {
 }
 
 std::optional<PairedRatio> SpeedRatio(const Series& ours, const Series& theirs) {
-  return RatioOf(ours, theirs, [](const Record& record) { return record.time_us; });
+  const auto time_us = [](const Record& record) { return record.time_us; };
+  return RatioOf(ByRound(ours, time_us), ByRound(theirs, time_us));
 }
 
 std::optional<PairedRatio> CpuRatio(const Series& ours, const Series& theirs) {
-  return RatioOf(ours, theirs, [](const Record& record) { return record.cpu_us; });
+  const auto cpu_us = [](const Record& record) { return record.cpu_us; };
+  return RatioOf(ByRound(ours, cpu_us), ByRound(theirs, cpu_us));
 }
 
 const Series* BestPeer(const std::vector<Series>& all, const Series& ours,

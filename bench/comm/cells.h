@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/comm/record.h"
-#include "experiments/results/statistics.h"
+#include "bench/shared/paired_ratio.h"
 
 namespace crossover::bench {
 
@@ -37,16 +37,7 @@ struct Series {
 // In the order in which they first came.
 std::vector<Series> SeriesOf(const std::vector<Record>& records);
 
-// Our time against another's, paired by round: how many times as fast we are (the median over the
-// rounds in common of theirs / ours) and its spread (a bootstrap 95% interval from six rounds on,
-// else the range).
-struct PairedRatio {
-  double median = 0;
-  experiments::Spread spread;
-  double lowest = 0;
-  double highest = 0;
-  int rounds = 0;
-};
+// Our time against another's, paired by round; likewise CPU time.
 // Nothing where they share no round.
 std::optional<PairedRatio> SpeedRatio(const Series& ours, const Series& theirs);
 std::optional<PairedRatio> CpuRatio(const Series& ours, const Series& theirs);

@@ -83,7 +83,7 @@ std::vector<Verdict> JudgeTcpBandwidth(double our_time_us) {
       }
     }
   }
-  return TargetsNamed("tcp_bandwidth")->front().judge(SeriesOf(records));
+  return TargetsNamed("tcp_bandwidth", AllTargets())->front().judge(SeriesOf(records));
 }
 
 TEST(Targets, ReachedAndMissed) {
@@ -104,7 +104,7 @@ TEST(Targets, WhatWasNotMeasuredIsNotReached) {
 }
 
 TEST(Targets, UnknownNamesAreRefused) {
-  const auto targets = TargetsNamed("cpu,fast");
+  const auto targets = TargetsNamed("cpu,fast", AllTargets());
   ASSERT_FALSE(targets.ok());
   EXPECT_THAT(std::string(targets.status().message()), HasSubstr("no fast; allowed: all, "));
 }

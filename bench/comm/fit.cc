@@ -142,6 +142,19 @@ std::string WriteFits(const std::vector<Fit>& fits) {
   return text;
 }
 
+absl::Status CheckFits(const std::vector<Fit>& fits, const std::string& file) {
+  if (fits.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--fit=", file, ": nothing to fit: no algorithm ran between ranks; fix: ",
+                     "--transport=tcp or grpc, and at least two ranks"));
+  }
+  for (const Fit& fit : fits) {  // by itself: fits of several networks are for a reader to choose
+    const absl::Status status = ParseFit(WriteFits({fit}), file).status();
+    RETURN_IF_ERROR(Annotate(status, absl::StrCat("not written, for ", fit.transport, ": ")));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<allreduce::CostFit> CostsIn(const std::string& text, const std::string& file,
                                            const std::string& transport) {
   ASSIGN_OR_RETURN(const std::vector<proto::TransportCosts> fits, ParseFit(text, file));

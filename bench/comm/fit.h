@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "allreduce/choice.h"
 #include "bench/comm/record.h"
@@ -29,6 +30,9 @@ std::vector<Fit> FitCosts(const std::vector<Record>& records);
 
 // JSON lines, one a fit; core/transport_costs.h reads them for a job.
 std::string WriteFits(const std::vector<Fit>& fits);
+
+// Whether there is one, and the file may be used. Errors name the file and say what to measure.
+absl::Status CheckFits(const std::vector<Fit>& fits, const std::string& file);
 
 // The constants that such a file has of a transport. Errors name the file (and the line).
 absl::StatusOr<allreduce::CostFit> CostsIn(const std::string& text, const std::string& file,

@@ -72,6 +72,26 @@ TEST(Fit, WhatIsWrittenIsReadForJobsAndForTests) {
   EXPECT_FALSE(CostsIn(text.substr(0, 40), "fit.jsonl", "tcp").ok());
 }
 
+TEST(Fit, AFileThatNobodyCouldUseIsRefused) {
+  const auto refusal = [](const std::vector<Record>& records) {
+    return std::string(CheckFits(FitCosts(records), "fit.jsonl").message());
+  };
+  const Record small = RecordOf(Algorithm::kRing, 2, 4 << 10, 20);
+  const Record large = RecordOf(Algorithm::kRing, 2, 1 << 20, 900);
+  EXPECT_EQ(refusal({small, large}), "");
+  Record in_lab = small;
+  in_lab.network = "1gbit";
+  Record large_in_lab = large;
+  large_in_lab.network = "1gbit";
+  EXPECT_EQ(refusal({small, large, in_lab, large_in_lab}), "");
+  EXPECT_EQ(refusal({}),
+            "--fit=fit.jsonl: nothing to fit: no algorithm ran between ranks; fix: "
+            "--transport=tcp or grpc, and at least two ranks");
+  EXPECT_NE(refusal({RecordOf(Algorithm::kRing, 2, 0, 20)})
+                .find("not written, for tcp: fit.jsonl:1 is a fit whose beta_us_per_byte is 0"),
+            std::string::npos);
+}
+
 TEST(Fit, ConstantsAreNotNegative) {
   const std::vector<Fit> fits = FitCosts(
       {RecordOf(Algorithm::kRing, 2, 4 << 10, 100), RecordOf(Algorithm::kRing, 2, 1 << 20, 10)});

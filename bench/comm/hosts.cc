@@ -32,6 +32,10 @@ absl::StatusOr<TestHosts> ConnectHosts(const Arguments& arguments, const std::st
       test.ranks += host.slots;
     }
   }
+  if (test.ranks == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, "no host for ranks; allowed: role=worker or any; fix: leave out role"));
+  }
   const absl::StatusOr<experiments::HostPlacement> placement =
       experiments::PlaceOnHosts(remote.hosts, test.ranks, 0, proto::Comparison::colocated);
   RETURN_IF_ERROR(Annotate(placement.status(), flag));

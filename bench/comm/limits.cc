@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bench/comm/buffer.h"
+#include "bench/shared/buffer.h"
 #include "core/status.h"
 #include "experiments/results/statistics.h"
 
@@ -86,6 +86,23 @@ absl::StatusOr<std::vector<Record>> MeasureLimits(Control& control, bool streams
                                                          (rank + ranks - 1) % ranks));
   RETURN_IF_ERROR(control.Barrier());
   return records;
+}
+
+Record ProbeRecord(const lab::ProbeResult& probe) {
+  Record record;
+  record.library = kLimitLibrary;
+  record.transport = "tcp";
+  record.algorithm = kLabProbe;
+  record.op = "copy";
+  record.ranks = static_cast<int64_t>(probe.nodes.size());
+  double slowest = probe.nodes.front().receive_bytes_per_s;
+  for (const lab::ProbedNode& node : probe.nodes) {
+    slowest = std::min(slowest, node.receive_bytes_per_s);
+  }
+  record.bytes = static_cast<int64_t>(slowest * probe.seconds);
+  record.time_us = probe.seconds * 1e6;
+  SetRates(record);
+  return record;
 }
 
 }  // namespace crossover::bench

@@ -32,7 +32,8 @@ absl::Status Member::Run() {
 }
 
 absl::StatusOr<std::string> Member::Listen() {
-  ASSIGN_OR_RETURN(listener_, net::TcpListener::Listen(options_.listen_host, options_.listen_port));
+  ASSIGN_OR_RETURN(listener_, net::TcpListener::Listen(options_.listen_host, options_.listen_port,
+                                                       options_.plan.congestion_control));
   return listener_->address();
 }
 

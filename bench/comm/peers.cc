@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "bench/comm/process_set.h"
+#include "bench/shared/process_set.h"
 #include "core/status.h"
 #include "os/files.h"
 #include "os/unique_fd.h"
@@ -176,6 +176,10 @@ absl::StatusOr<std::vector<PeerRun>> PeerRuns(const std::string& wanted,
     for (const OpenMpiAlgorithm& algorithm : kOpenMpiAlgorithms) {
       if (openmpi) runs.push_back({"openmpi", transport, algorithm.name});
     }
+  }
+  if (runs.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--peers=", wanted, ": Gloo does not use shared memory; fix: --transport=tcp"));
   }
   return runs;
 }

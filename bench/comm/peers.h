@@ -25,7 +25,7 @@ struct PeerRun {
 
 // Gloo's ring, ring_chunked, halving_doubling and bcube over TCP; Open MPI's default,
 // recursive_doubling, ring, segmented_ring and rabenseifner over each of the transports. `wanted`:
-// "true" for all, or libraries between commas.
+// "true" for all, or libraries between commas. Errors: an unknown one, or none that could run.
 absl::StatusOr<std::vector<PeerRun>> PeerRuns(const std::string& wanted,
                                               const std::vector<std::string>& transports);
 

@@ -1,5 +1,7 @@
 #include "bench/comm/record.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/status.h"
@@ -55,10 +57,14 @@ absl::StatusOr<Record> ReadRecord(std::string_view line) {
 
 absl::StatusOr<std::vector<Record>> ReadRecords(std::string_view text) {
   std::vector<Record> records;
+  int number = 0;
   for (const absl::string_view line :
        absl::StrSplit(absl::string_view(text.data(), text.size()), '\n')) {
+    ++number;
     if (line.empty() || line.front() != '{') continue;
-    ASSIGN_OR_RETURN(records.emplace_back(), ReadRecord({line.data(), line.size()}));
+    absl::StatusOr<Record> record = ReadRecord({line.data(), line.size()});
+    RETURN_IF_ERROR(Annotate(record.status(), absl::StrCat("line ", number, ": ")));
+    records.push_back(*std::move(record));
   }
   return records;
 }

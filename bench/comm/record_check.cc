@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/comm/limits.h"
-#include "bench/comm/sizes.h"
+#include "bench/shared/sizes.h"
 #include "core/status.h"
 #include "lab/network_spec.h"
 

@@ -51,8 +51,10 @@ TEST(Record, PeersLinesAmongWhatLaunchersSay) {
 TEST(Record, ALineThatWasCutIsAnError) {
   const auto records = ReadRecords(std::string(kPeerLine, 100));
   ASSERT_FALSE(records.ok());
-  const auto missing = ReadRecords("{\"library\":\"gloo\"}");
+  const auto missing = ReadRecords("mpirun: hello\n{\"library\":\"gloo\"}");
   ASSERT_FALSE(missing.ok());
+  EXPECT_THAT(std::string(missing.status().message()),
+              HasSubstr("line 2: not a line of comm_test"));
   EXPECT_THAT(std::string(missing.status().message()), HasSubstr("'transport' is missing"));
 }
 

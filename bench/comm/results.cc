@@ -1,6 +1,8 @@
 #include "bench/comm/results.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <vector>
 
 #include "bench/comm/cells.h"
 #include "bench/comm/fit.h"
@@ -11,7 +13,13 @@
 
 namespace crossover::bench {
 
-absl::Status Results::Begin() const {
+absl::Status Print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, "cannot write to standard output");
+}
+
+absl::Status Results::Begin(const std::string& fit_path) const {
+  if (!fit_path.empty()) RETURN_IF_ERROR(os::CheckWritable(fit_path));
   return json_path_.empty() ? absl::OkStatus() : os::WriteFile(json_path_, "");
 }
 
@@ -23,13 +31,15 @@ void Results::Take(const Record& record) {
 }
 
 absl::Status Results::Report(const std::string& fit_path) const {
-  std::fputs(Tables(SeriesOf(records_)).c_str(), stdout);
-  std::fflush(stdout);
+  const absl::Status printed = Print(Tables(SeriesOf(records_)));
+  RETURN_IF_ERROR(CheckRecords(records_));
   RETURN_IF_ERROR(written_);
   if (!fit_path.empty()) {
-    RETURN_IF_ERROR(os::WriteFile(fit_path, WriteFits(FitCosts(records_))));
+    const std::vector<Fit> fits = FitCosts(records_);
+    RETURN_IF_ERROR(CheckFits(fits, fit_path));
+    RETURN_IF_ERROR(os::WriteFile(fit_path, WriteFits(fits)));
   }
-  return CheckRecords(records_);
+  return printed;
 }
 
 }  // namespace crossover::bench

@@ -11,18 +11,23 @@
 
 namespace crossover::bench {
 
+// To standard output, to its end. Errors: it cannot be written.
+absl::Status Print(const std::string& text);
+
 // Belongs to one thread.
 class Results {
  public:
   // `json_path`: file that gets every line; "" for none.
   explicit Results(std::string json_path) : json_path_(std::move(json_path)) {}
 
-  // Empties the file. Before anything is measured, so that a wrong path costs no time.
-  absl::Status Begin() const;
+  // Empties the file. Before anything is measured, so that a wrong path costs no time; `fit_path`
+  // as Report has it is only looked at.
+  absl::Status Begin(const std::string& fit_path) const;
   void Take(const Record& record);
   const std::vector<Record>& records() const { return records_; }
   // Prints the tables, writes the fit (`fit_path`; "" for none) and says what is wrong: a line that
-  // could not be written, or that CheckRecords refuses.
+  // CheckRecords refuses, or that could not be written, or a fit of nothing. Then no fit is
+  // written.
   absl::Status Report(const std::string& fit_path) const;
 
  private:

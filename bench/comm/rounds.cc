@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,84 +9,21 @@
 #include "bench/comm/limits.h"
 #include "bench/comm/local_ranks.h"
 #include "bench/comm/peers.h"
+#include "bench/shared/test_lab.h"
 #include "core/status.h"
-#include "lab/namespaces.h"
-#include "lab/network_lab.h"
-#include "lab/network_spec.h"
-#include "lab/probe.h"
-#include "os/files.h"
 
 namespace crossover::bench {
 namespace {
 
-// The lab while it is up; the calling thread is in its control node, which reaches all others.
-struct Lab {
-  std::unique_ptr<lab::NetworkLab> network;
-  std::optional<lab::ScopedNamespace> control;  // left before the lab goes down
-  experiments::Sites sites;
-  std::vector<std::string> node_names;
-  Record probe;
-};
-
-Record ProbeRecord(const lab::ProbeResult& probe) {
-  Record record;
-  record.library = kLimitLibrary;
-  record.transport = "tcp";
-  record.algorithm = kLabProbe;
-  record.op = "copy";
-  record.ranks = static_cast<int64_t>(probe.nodes.size());
-  double slowest = probe.nodes.front().receive_bytes_per_s;
-  for (const lab::ProbedNode& node : probe.nodes) {
-    slowest = std::min(slowest, node.receive_bytes_per_s);
-  }
-  record.bytes = static_cast<int64_t>(slowest * probe.seconds);
-  record.time_us = probe.seconds * 1e6;
-  SetRates(record);
-  return record;
-}
-
-absl::StatusOr<std::unique_ptr<Lab>> BringUpLab(const RoundsOptions& options,
-                                                experiments::SignalWaiter& signals) {
-  auto up = std::make_unique<Lab>();
-  Lab& lab = *up;
-  const auto cancelled = [&signals] {
-    signals.Wait(0);
-    return signals.ended_by() != 0;
-  };
-  const absl::StatusOr<lab::NetworkSpec> spec = lab::ParseNetworkSpec(options.network);
-  RETURN_IF_ERROR(Annotate(spec.status(), "--network: "));
-  lab::LabOptions lab_options;
-  lab_options.network = *spec;
-  const int per_node = options.ranks_per_node;
-  const int nodes = (options.ranks + per_node - 1) / per_node;
-  lab_options.nodes = lab::WorkersAndServers(nodes, 0);
-  if (!options.plans.front().congestion_control.empty()) {
-    lab_options.congestion_control = options.plans.front().congestion_control;
-  }
-  lab_options.switch_binary = os::SiblingBinary("lab/switch");
-  lab_options.keeper_binary = os::SiblingBinary("lab/keeper");
-  lab_options.cancelled = cancelled;
-  ASSIGN_OR_RETURN(lab.network, lab::NetworkLab::Up(lab_options));
-  options.say(absl::StrCat("network lab: ", lab.network->Describe(), "; probing it"));
-  lab::ProbeOptions probe_options;
-  probe_options.cancelled = cancelled;
-  ASSIGN_OR_RETURN(const lab::ProbeResult probe, lab::ProbeLab(*lab.network, probe_options));
-  RETURN_IF_ERROR(lab::CheckProbe(probe));
-  lab.probe = ProbeRecord(probe);
-  lab.sites.launcher.address = lab.network->control().address;
-  lab.sites.workers.clear();
-  for (const lab::Node& node : lab.network->nodes()) {
-    experiments::Site site;
-    site.node = node.name;
-    site.address = node.address;
-    site.network_namespace = node.network_namespace;
-    lab.sites.workers.insert(lab.sites.workers.end(), static_cast<size_t>(per_node), site);
-    lab.node_names.push_back(node.name);
-  }
-  ASSIGN_OR_RETURN(lab::ScopedNamespace control,
-                   lab::ScopedNamespace::Enter(lab.network->control().network_namespace));
-  lab.control.emplace(std::move(control));
-  return up;
+absl::StatusOr<std::unique_ptr<TestLab>> BringUpLabFor(const RoundsOptions& options,
+                                                       experiments::SignalWaiter& signals) {
+  TestLabOptions lab;
+  lab.network = options.network;
+  lab.workers_per_node = options.ranks_per_node;
+  lab.worker_nodes = (options.ranks + options.ranks_per_node - 1) / options.ranks_per_node;
+  lab.congestion_control = options.plans.front().congestion_control;
+  lab.say = options.say;
+  return BringUpLab(lab, signals);
 }
 
 // Over which the peers stand beside these plans.
@@ -111,9 +47,9 @@ class Rounds {
 
   absl::Status Run() {
     if (!options_.peers.empty()) RETURN_IF_ERROR(PreparePeers());
-    if (!options_.network.empty() && options_.network != "loopback") {
-      ASSIGN_OR_RETURN(lab_, BringUpLab(options_, signals_));
-      Keep(lab_->probe, 0);
+    if (NamesLab(options_.network)) {
+      ASSIGN_OR_RETURN(lab_, BringUpLabFor(options_, signals_));
+      Keep(ProbeRecord(lab_->probe), 0);
     }
     const size_t turns = options_.plans.size() + peers_.size();
     for (int round = 0; round < options_.rounds; ++round) {
@@ -126,7 +62,7 @@ class Rounds {
 
  private:
   absl::Status PreparePeers() {
-    const bool in_lab = !options_.network.empty() && options_.network != "loopback";
+    const bool in_lab = NamesLab(options_.network);
     ASSIGN_OR_RETURN(std::vector<PeerRun> wanted,
                      PeerRuns(options_.peers, PeerTransports(options_.plans, in_lab)));
     for (const TestPlan& plan : options_.plans) RETURN_IF_ERROR(CheckComparable(plan));
@@ -180,7 +116,7 @@ class Rounds {
     peer.programs = options_.programs;
     peer.directory = options_.directory;
     peer.sites = lab_ ? lab_->sites.workers : options_.sites.workers;
-    if (lab_) peer.node_names = lab_->node_names;
+    if (lab_) peer.node_names = lab_->worker_nodes;
     return RunPeer(run, peer, signals_, clock_);
   }
 
@@ -202,7 +138,7 @@ class Rounds {
   experiments::SignalWaiter& signals_;
   Clock& clock_;
   std::vector<PeerRun> peers_;
-  std::unique_ptr<Lab> lab_;  // null on loopback
+  std::unique_ptr<TestLab> lab_;  // null on loopback
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/comm/closed_form.h"
+#include "bench/shared/repetitions.h"
 #include "core/status.h"
 #include "experiments/results/statistics.h"
 
@@ -112,7 +113,7 @@ class Measurement {
     for (int64_t i = 0; i < plan_.warmup; ++i) RETURN_IF_ERROR(Call());
     ASSIGN_OR_RETURN(const double call_s,
                      control_.Max(Seconds(warm_ns) / static_cast<double>(plan_.warmup)));
-    const Repetitions repetitions = PlanRepetitions(plan_, call_s);
+    const Repetitions repetitions = PlanRepetitions(plan_.iterations, plan_.budget_s, call_s);
     const double cpu_before_s = subject_.cpu_s();
     for (int64_t i = 0; i < repetitions.count; ++i) {
       RETURN_IF_ERROR(control_.Barrier());

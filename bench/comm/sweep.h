@@ -10,10 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "allreduce/communicator.h"
-#include "bench/comm/buffer.h"
-#include "bench/comm/control.h"
 #include "bench/comm/record.h"
 #include "bench/comm/test_plan.h"
+#include "bench/shared/buffer.h"
+#include "bench/shared/control.h"
 
 namespace crossover::bench {
 

@@ -17,11 +17,6 @@ inline constexpr int64_t kLatencyBytesMax = 64 << 10;
 // All tables of these series; those without a line are left out.
 std::string Tables(const std::vector<Series>& all);
 
-// A figure with three significant digits.
-std::string Figure(double value);
-// "1.75 (1.70 to 1.81)"
-std::string RatioText(const PairedRatio& ratio);
-
 }  // namespace crossover::bench
 
 #endif  // CROSSOVER_BENCH_COMM_TABLE_H_

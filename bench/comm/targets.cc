@@ -5,11 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "bench/comm/limits.h"
-#include "bench/comm/sizes.h"
-#include "bench/comm/table.h"
+#include "bench/shared/sizes.h"
+#include "bench/shared/text_table.h"
 
 namespace crossover::bench {
 namespace {
@@ -294,33 +292,6 @@ std::vector<Target> AllTargets() {
           ManyRanks("many_ranks_tcp", Transport::kTcp, "true"),
           ManyRanks("many_ranks_shared", Transport::kSharedMemory, "openmpi"),
           CpuTime()};
-}
-
-absl::StatusOr<std::vector<Target>> TargetsNamed(const std::string& names) {
-  std::vector<Target> all = AllTargets();
-  if (names == "all") return all;
-  std::vector<Target> chosen;
-  for (const absl::string_view name : absl::StrSplit(names, ',')) {
-    const size_t before = chosen.size();
-    for (const Target& target : all) {
-      if (target.name == name) chosen.push_back(target);
-    }
-    if (chosen.size() > before) continue;
-    std::vector<std::string> known = {"all"};
-    for (const Target& target : all) known.push_back(target.name);
-    return absl::InvalidArgumentError(
-        absl::StrCat("--target=", names, ": no ", name, "; allowed: ", absl::StrJoin(known, ", ")));
-  }
-  return chosen;
-}
-
-std::string VerdictText(const Target& target, const std::vector<Verdict>& verdicts) {
-  std::string text = absl::StrCat("\n", target.name, ": ", target.says, "\n");
-  for (const Verdict& verdict : verdicts) {
-    absl::StrAppend(&text, verdict.reached ? "  reached  " : "  MISSED   ", verdict.what, ": ",
-                    verdict.found, "\n");
-  }
-  return text;
 }
 
 }  // namespace crossover::bench

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "bench/comm/cells.h"
 #include "bench/comm/test_plan.h"
+#include "bench/shared/verdict.h"
 
 namespace crossover::bench {
 
@@ -21,12 +21,6 @@ struct TargetRun {
   std::string peers;
 };
 
-struct Verdict {
-  std::string what;  // "tcp, 2 ranks, 16M"
-  bool reached = false;
-  std::string found;  // "1.75 (1.70 to 1.81) times gloo ring_chunked, to reach 1.3"
-};
-
 struct Target {
   std::string name;
   std::string says;
@@ -36,11 +30,6 @@ struct Target {
 };
 
 std::vector<Target> AllTargets();
-// By name, or all of them for "all". Errors list the names.
-absl::StatusOr<std::vector<Target>> TargetsNamed(const std::string& names);
-
-// Lines "reached  WHAT: FOUND" under the target's name.
-std::string VerdictText(const Target& target, const std::vector<Verdict>& verdicts);
 
 }  // namespace crossover::bench
 

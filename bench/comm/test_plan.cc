@@ -1,7 +1,6 @@
 #include "bench/comm/test_plan.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <span>
 
@@ -9,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "bench/comm/sizes.h"
+#include "bench/shared/sizes.h"
 #include "core/fnv1a.h"
 #include "core/status.h"
 
@@ -18,13 +17,6 @@ namespace {
 
 using allreduce::Kind;
 
-constexpr double kRepetitionS = 0.02;
-constexpr int64_t kBatchMax = 20'000;
-// Of sizes that take long, so that a sweep ends.
-constexpr int64_t kRepetitionsMin = 5;
-constexpr int64_t kRepetitionsMax = 40;
-constexpr double kLongCallS = 0.3;
-constexpr int64_t kLongRepetitionsMin = 3;
 constexpr double kLossSMax = 10;
 
 constexpr Kind kOps[] = {Kind::kAllReduce, Kind::kReduceScatter, Kind::kAllGather, Kind::kBroadcast,
@@ -237,21 +229,5 @@ uint64_t FingerprintOf(const TestPlan& plan, int world_size) {
 }
 
 double LossS(const TestPlan& plan) { return std::min(plan.deadline_s / 2, kLossSMax); }
-
-Repetitions PlanRepetitions(const TestPlan& plan, double call_s) {
-  const double safe_s = std::max(call_s, 1e-7);
-  Repetitions repetitions;
-  repetitions.batch =
-      std::clamp<int64_t>(static_cast<int64_t>(std::ceil(kRepetitionS / safe_s)), 1, kBatchMax);
-  if (plan.iterations > 0) {
-    repetitions.count = plan.iterations;
-    return repetitions;
-  }
-  const double fit = plan.budget_s / (safe_s * static_cast<double>(repetitions.batch));
-  const int64_t at_least = call_s > kLongCallS ? kLongRepetitionsMin : kRepetitionsMin;
-  repetitions.count =
-      std::clamp<int64_t>(static_cast<int64_t>(std::min(fit, 1e6)), at_least, kRepetitionsMax);
-  return repetitions;
-}
 
 }  // namespace crossover::bench

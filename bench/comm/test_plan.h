@@ -72,14 +72,6 @@ uint64_t FingerprintOf(const TestPlan& plan, int world_size);
 // Silence of a rank or of the meeting point that counts as its loss.
 double LossS(const TestPlan& plan);
 
-// How often and how long one size is timed: a repetition is `batch` calls back to back, and its
-// time their mean, so that a repetition of small buffers lasts 20 ms and not one round trip.
-struct Repetitions {
-  int64_t batch = 1;
-  int64_t count = 1;
-};
-Repetitions PlanRepetitions(const TestPlan& plan, double call_s);
-
 }  // namespace crossover::bench
 
 #endif  // CROSSOVER_BENCH_COMM_TEST_PLAN_H_

@@ -74,20 +74,5 @@ TEST(TestPlan, CostsReachTheRanks) {
   EXPECT_NE(FingerprintOf(*plan, 2), FingerprintOf(*PlanOf({}), 2));
 }
 
-TEST(TestPlan, SmallCallsAreTimedInBatches) {
-  TestPlan plan;
-  plan.budget_s = 0.5;
-  const Repetitions small = PlanRepetitions(plan, 10e-6);
-  EXPECT_EQ(small.batch, 2000);  // 20 ms
-  EXPECT_EQ(small.count, 25);
-  const Repetitions large = PlanRepetitions(plan, 0.1);
-  EXPECT_EQ(large.batch, 1);
-  EXPECT_EQ(large.count, 5);
-  EXPECT_EQ(PlanRepetitions(plan, 2).count, 3);
-  plan.iterations = 7;
-  EXPECT_EQ(PlanRepetitions(plan, 0.1).count, 7);
-  EXPECT_EQ(PlanRepetitions(plan, 0).batch, 20'000);
-}
-
 }  // namespace
 }  // namespace crossover::bench

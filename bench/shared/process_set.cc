@@ -1,4 +1,4 @@
-#include "bench/comm/process_set.h"
+#include "bench/shared/process_set.h"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>

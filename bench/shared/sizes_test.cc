@@ -1,4 +1,4 @@
-#include "bench/comm/sizes.h"
+#include "bench/shared/sizes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

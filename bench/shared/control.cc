@@ -1,4 +1,4 @@
-#include "bench/comm/control.h"
+#include "bench/shared/control.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 // Sizes of buffers as a user writes them: "4K", "16M", "1G" (powers of 1024), plain bytes, a list
 // between commas, or a range: "4K:100M:x4" begins at 4 KiB and goes on by the factor up to 100 MiB,
 // which comes last whatever the factor. Pure.
-#ifndef CROSSOVER_BENCH_COMM_SIZES_H_
-#define CROSSOVER_BENCH_COMM_SIZES_H_
+#ifndef CROSSOVER_BENCH_SHARED_SIZES_H_
+#define CROSSOVER_BENCH_SHARED_SIZES_H_
 
 #include <cstdint>
 #include <string>
@@ -22,4 +22,4 @@ std::string SizesText(const std::vector<int64_t>& sizes);
 
 }  // namespace crossover::bench
 
-#endif  // CROSSOVER_BENCH_COMM_SIZES_H_
+#endif  // CROSSOVER_BENCH_SHARED_SIZES_H_

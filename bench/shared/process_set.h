@@ -1,7 +1,7 @@
 // Processes that belong together (the ranks of a test, or of a peer's): started, watched to their
 // end, and in every end gone with whatever they started.
-#ifndef CROSSOVER_BENCH_COMM_PROCESS_SET_H_
-#define CROSSOVER_BENCH_COMM_PROCESS_SET_H_
+#ifndef CROSSOVER_BENCH_SHARED_PROCESS_SET_H_
+#define CROSSOVER_BENCH_SHARED_PROCESS_SET_H_
 
 #include <sys/types.h>
 
@@ -61,4 +61,4 @@ class ProcessSet {
 
 }  // namespace crossover::bench
 
-#endif  // CROSSOVER_BENCH_COMM_PROCESS_SET_H_
+#endif  // CROSSOVER_BENCH_SHARED_PROCESS_SET_H_

@@ -1,7 +1,7 @@
 // Memory for the values of a collective: of this process alone, in huge pages where the kernel
 // gives them, or from an allocator of the transport's.
-#ifndef CROSSOVER_BENCH_COMM_BUFFER_H_
-#define CROSSOVER_BENCH_COMM_BUFFER_H_
+#ifndef CROSSOVER_BENCH_SHARED_BUFFER_H_
+#define CROSSOVER_BENCH_SHARED_BUFFER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -29,4 +29,4 @@ class Buffer {
 
 }  // namespace crossover::bench
 
-#endif  // CROSSOVER_BENCH_COMM_BUFFER_H_
+#endif  // CROSSOVER_BENCH_SHARED_BUFFER_H_

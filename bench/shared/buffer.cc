@@ -1,4 +1,4 @@
-#include "bench/comm/buffer.h"
+#include "bench/shared/buffer.h"
 
 #include <sys/mman.h>
 

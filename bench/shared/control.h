@@ -1,7 +1,7 @@
 // What the ranks of a communication test tell each other beside what they measure: over an
 // endpoint of their own, so that a result never travels through the collective that it judges.
-#ifndef CROSSOVER_BENCH_COMM_CONTROL_H_
-#define CROSSOVER_BENCH_COMM_CONTROL_H_
+#ifndef CROSSOVER_BENCH_SHARED_CONTROL_H_
+#define CROSSOVER_BENCH_SHARED_CONTROL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -54,4 +54,4 @@ class Control {
 
 }  // namespace crossover::bench
 
-#endif  // CROSSOVER_BENCH_COMM_CONTROL_H_
+#endif  // CROSSOVER_BENCH_SHARED_CONTROL_H_
