@@ -1,6 +1,7 @@
 #include "ps/client.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -10,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/check.h"
+#include "core/gradient_norm.h"
 #include "core/shard_plan.h"
 #include "core/status.h"
 #include "ps/bucket_progress.h"
@@ -50,7 +52,7 @@ class Client::Impl final : public FrameHandler {
 
  private:
   // What a part's next frame from the server must be.
-  enum class Awaited { kNothing, kAck, kPull, kPush };
+  enum class Awaited { kNothing, kAck, kPull, kPush, kNorm };
   // Frames of parts to one server, in order.
   struct Outbox {
     std::deque<int> waiting;  // parts; what is sent of each follows from what is awaited
@@ -59,11 +61,13 @@ class Client::Impl final : public FrameHandler {
 
   absl::Status OnAck(int server, const FrameHeader& header);
   absl::Status OnReply(int server, const FrameHeader& header, const Payload& values);
+  absl::Status OnSquares(int server, const FrameHeader& header, const Payload& payload);
   void SendToEach(int channels, FrameKind kind, std::span<const std::byte> payload);
   absl::Status ExchangeAll(Awaited awaited);
   void QueueLocked(const Part& part, Awaited awaited);
   void SendAllLocked();
   void SendLocked(int server);
+  void SendNormLocked(int part);
   void AnsweredLocked(int server);
   void FailLocked(const absl::Status& why);
   std::string WhereLocked() const;
@@ -102,6 +106,9 @@ class Client::Impl final : public FrameHandler {
   int64_t held_ns_max_ = 0;  // of the step
   std::span<const float> source_;
   std::span<float> destination_;
+  SquareSum squares_;         // of the parts whose squares have come in the step
+  size_t parts_squared_ = 0;  // how many
+  double norm_ = 0;           // of all of them
   ClientCounters counters_;
 };
 
@@ -251,6 +258,8 @@ void Client::Impl::BeginStep(int64_t step, std::span<const float> source,
   buckets_.BeginStep();
   versions_.BeginStep();
   next_bucket_ = 0;
+  squares_ = {};
+  parts_squared_ = 0;
 }
 
 void Client::Impl::PushBucket(int bucket) {
@@ -286,6 +295,10 @@ void Client::Impl::SendLocked(int server) {
     outbox.waiting.pop_front();
     ++outbox.unanswered;
     const Awaited awaited = awaited_[id];
+    if (awaited == Awaited::kNorm) {
+      SendNormLocked(id);
+      continue;
+    }
     FrameHeader header = {.kind = FrameKind::kPull, .part = static_cast<uint32_t>(id)};
     std::span<const float> values;
     if (awaited != Awaited::kPull) values = ValuesOf(plan_.parts[id], source_);
@@ -299,6 +312,15 @@ void Client::Impl::SendLocked(int server) {
     header.payload_bytes = static_cast<int64_t>(BytesOf(header.type) * values.size());
     streams_[part_streams_[id]]->Send({.header = header, .values = values});
   }
+}
+
+void Client::Impl::SendNormLocked(int part) {
+  const FrameHeader header = {.kind = FrameKind::kNorm,
+                              .part = static_cast<uint32_t>(part),
+                              .payload_bytes = sizeof(norm_),
+                              .step = step_};
+  streams_[part_streams_[part]]->Send(
+      {.header = header, .bytes = std::as_bytes(std::span(&norm_, 1))});
 }
 
 void Client::Impl::AnsweredLocked(int server) {
@@ -352,6 +374,7 @@ absl::Status Client::Impl::OnFrame(int stream, const FrameHeader& header, const 
   const int server = stream / options_.channels;
   if (header.kind == FrameKind::kAck) return OnAck(server, header);
   if (header.kind == FrameKind::kReply) return OnReply(server, header, payload);
+  if (header.kind == FrameKind::kSquares) return OnSquares(server, header, payload);
   return absl::InvalidArgumentError(
       absl::StrCat("the server sent a worker's ", FrameKindName(header.kind), " frame"));
 }
@@ -379,6 +402,30 @@ absl::Status Client::Impl::OnAck(int server, const FrameHeader& header) {
   return absl::OkStatus();
 }
 
+// The first of two answers to a push where servers clip. It gives the credit back: a part waits
+// for its norm until all others have had their pushes.
+absl::Status Client::Impl::OnSquares(int server, const FrameHeader& header,
+                                     const Payload& payload) {
+  RETURN_IF_ERROR(CheckPart(header, plan_, server, options_.wire));
+  std::array<std::byte, SquareSum::kBytes> bytes;
+  payload.CopyHead(bytes);
+  const std::lock_guard lock(mutex_);
+  Awaited& awaited = awaited_[header.part];
+  if (awaited != Awaited::kPush || header.step != step_) {
+    return absl::InvalidArgumentError(absl::StrCat("the server sent squares of part ", header.part,
+                                                   " and step ", header.step,
+                                                   " that nothing asked for"));
+  }
+  awaited = Awaited::kNothing;
+  squares_.Add(SquareSum(bytes));
+  AnsweredLocked(server);
+  if (++parts_squared_ < plan_.parts.size()) return absl::OkStatus();
+  norm_ = squares_.Norm();
+  for (const Part& part : plan_.parts) QueueLocked(part, Awaited::kNorm);
+  SendAllLocked();
+  return absl::OkStatus();
+}
+
 absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const Payload& values) {
   RETURN_IF_ERROR(CheckPart(header, plan_, server, options_.wire));
   const Part& part = plan_.parts[header.part];
@@ -387,15 +434,16 @@ absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const 
   {
     const std::lock_guard lock(mutex_);
     awaited = awaited_[header.part];
-    const bool expected = (awaited == Awaited::kPull && header.step == -1) ||
-                          (awaited == Awaited::kPush && header.step == step_);
+    const bool of_push = awaited == Awaited::kPush || awaited == Awaited::kNorm;
+    const bool expected =
+        (awaited == Awaited::kPull && header.step == -1) || (of_push && header.step == step_);
     if (!expected) {
       return absl::InvalidArgumentError(absl::StrCat("the server sent a reply for part ",
                                                      header.part, " and step ", header.step,
                                                      " that nothing asked for"));
     }
     awaited_[header.part] = Awaited::kNothing;
-    if (awaited == Awaited::kPush) versions_.CountReply(part.id, header.version, header.late);
+    if (of_push) versions_.CountReply(part.id, header.version, header.late);
     versions_.Set(part.id, header.version);
     destination = destination_;
   }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "core/gradient_norm.h"
 #include "core/optimizer.h"
 #include "core/reduce.h"
 #include "core/status.h"
@@ -91,6 +92,7 @@ std::vector<float> SerialSync(const proto::Job& job, int64_t steps) {
       }
     }
     DivideBy(sum, job.workers());
+    ClipToNorm(job.optimizer().clip_norm(), sum);
     optimizer.Apply(0, parameters, sum, job.learning_rate().base(), step);
   }
   return parameters;
@@ -115,6 +117,36 @@ TEST(Exchange, SyncEqualsASerialComputationToTheBit) {
     EXPECT_GT(report.apply_ns(), 0);
     EXPECT_EQ(report.held_replies_size(), 3);
     EXPECT_THAT(cluster.lost(), testing::IsEmpty());
+  }
+}
+
+// The norm is summed over servers, parts and buckets, with one credit as with many. The mean
+// gradient's norm is about 5.
+TEST(Exchange, ClippedSyncEqualsASerialComputationToTheBit) {
+  for (const int servers : {1, 3}) {
+    for (const int64_t credits : {1, 8}) {
+      proto::Job job = TestJob(proto::Strategy::ps_sync, 3, servers);
+      job.set_deterministic(true);
+      job.mutable_optimizer()->set_clip_norm(0.5);
+      job.mutable_ps()->set_credits(credits);
+      job.mutable_ps()->set_channels(servers);
+      TestCluster cluster(job, {40, 0, 60});
+      const std::vector<float> expected = SerialSync(job, 20);
+      for (const auto& result : TrainAll(cluster, 20)) {
+        EXPECT_EQ(result, expected) << servers << " servers, " << credits << " credits";
+      }
+      proto::Job unclipped = job;
+      unclipped.mutable_optimizer()->set_clip_norm(0);
+      EXPECT_GT(RelativeDifference(SerialSync(unclipped, 20), expected), 0.1);
+      for (int server = 0; server < servers; ++server) {
+        const proto::ServerReport report = cluster.server(server).report();
+        EXPECT_EQ(report.global_phases(), 20);
+        EXPECT_GT(report.global_phase_ns(), 0);
+        EXPECT_EQ(report.payload_received_bytes(), report.parameter_bytes() * 3 * 20);
+        EXPECT_EQ(report.payload_sent_bytes(), report.parameter_bytes() * 3 * 20);
+      }
+      EXPECT_THAT(cluster.lost(), testing::IsEmpty());
+    }
   }
 }
 

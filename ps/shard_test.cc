@@ -71,6 +71,87 @@ TEST(Shard, SyncAveragesOnceAndAnswersAll) {
   EXPECT_THAT(part.staleness().counts(), ElementsAre(3));
 }
 
+proto::Job ClipJob(int workers, double clip_norm) {
+  proto::Job job = SgdJob(proto::Strategy::ps_sync, workers);
+  job.mutable_optimizer()->set_clip_norm(clip_norm);
+  return job;
+}
+
+// Two parts with the means (3, 0) and (0, 4), whose norm is 5.
+TEST(Shard, ClippedMeansWaitForTheNormOfAllParts) {
+  const proto::Job job = ClipJob(2, 1);
+  ShardPart one = Part(job, {10, 20});
+  ShardPart two = Part(job, {30, 40});
+  EXPECT_THAT(Push(one, 0, 0, 0, {2, 1})->told_squares, IsEmpty());
+  EXPECT_THAT(Push(two, 0, 0, 0, {1, 5})->told_squares, IsEmpty());
+  for (ShardPart* const part : {&one, &two}) {
+    const auto last =
+        Push(*part, 1, 0, 0, part == &one ? std::vector<float>{4, -1} : std::vector<float>{-1, 3});
+    ASSERT_TRUE(last.ok()) << last.status();
+    EXPECT_THAT(last->told_squares, ElementsAre(0, 1));
+    EXPECT_FALSE(last->applied);
+    EXPECT_THAT(last->released, IsEmpty());
+    EXPECT_EQ(part->version(), 0);
+  }
+  EXPECT_EQ(one.squares().Norm(), 3);
+  EXPECT_EQ(two.squares().Norm(), 4);
+  SquareSum squares = one.squares();
+  squares.Add(two.squares());
+  const auto first = one.GiveNorm(1, 0, squares.Norm());
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_THAT(Workers(*first), ElementsAre(1));  // worker 0 has yet to ask
+  const auto factor = static_cast<float>(1 / 5.000001);
+  EXPECT_THAT(Values(one), ElementsAre(10 - 0.5f * (3 * factor), 20));
+  EXPECT_THAT(Values(two), ElementsAre(30, 40));
+  ASSERT_TRUE(two.GiveNorm(1, 0, squares.Norm()).ok());
+  EXPECT_THAT(Values(two), ElementsAre(30, 40 - 0.5f * (4 * factor)));
+  EXPECT_EQ(two.version(), 1);
+}
+
+// The next step's pushes come before a slow worker has asked for this step's parameters.
+TEST(Shard, NormsOfAStepMayComeWhileTheNextIsPushed) {
+  ShardPart part = Part(ClipJob(2, 100), {1});
+  ASSERT_TRUE(Push(part, 0, 0, 0, {1}).ok());
+  ASSERT_TRUE(Push(part, 1, 0, 0, {1}).ok());
+  ASSERT_TRUE(part.GiveNorm(0, 0, 1).ok());
+  EXPECT_THAT(Values(part), ElementsAre(0.5f));  // short enough: not clipped
+  const auto early = Push(part, 0, 1, 1, {8});
+  ASSERT_TRUE(early.ok()) << early.status();
+  const auto slow = part.GiveNorm(1, 0, 1);
+  ASSERT_TRUE(slow.ok()) << slow.status();
+  ASSERT_THAT(Workers(*slow), ElementsAre(1));
+  EXPECT_EQ(slow->front().step, 0);
+  EXPECT_EQ(slow->front().version, 1);
+  EXPECT_THAT(Values(part), ElementsAre(0.5f));
+  EXPECT_THAT(Push(part, 1, 1, 1, {0})->told_squares, ElementsAre(0, 1));
+  EXPECT_EQ(part.squares().Norm(), 4);
+}
+
+TEST(Shard, RefusesNormsOutOfTurn) {
+  ShardPart part = Part(ClipJob(2, 1), {1});
+  EXPECT_THAT(part.GiveNorm(0, 0, 1).status().message(), HasSubstr("no update waits for it"));
+  ASSERT_TRUE(Push(part, 0, 0, 0, {1}).ok());
+  EXPECT_THAT(part.GiveNorm(0, 0, 1).status().message(), HasSubstr("no update waits for it"));
+  ASSERT_TRUE(Push(part, 1, 0, 0, {1}).ok());
+  EXPECT_THAT(Push(part, 1, 1, 0, {1}).status().message(), HasSubstr("has not been answered"));
+  EXPECT_THAT(part.GiveNorm(0, 1, 1).status().message(), HasSubstr("no update waits for it"));
+  ASSERT_TRUE(part.GiveNorm(0, 0, 1).ok());
+  EXPECT_THAT(part.GiveNorm(0, 0, 1).status().message(), HasSubstr("no update waits for it"));
+  EXPECT_THAT(part.GiveNorm(1, 0, 2).status().message(),
+              HasSubstr("norm of worker 1 for step 0: 2, but others gave 1"));
+  EXPECT_TRUE(part.GiveNorm(1, 0, 1).ok());
+}
+
+// A worker that contributed and left is told nothing, and the others go on.
+TEST(Shard, NormsDoNotNeedTheWorkersThatLeft) {
+  ShardPart part = Part(ClipJob(2, 100), {1});
+  ASSERT_TRUE(Push(part, 0, 0, 0, {1}).ok());
+  EXPECT_THAT(part.Leave(0).stranded, IsEmpty());
+  EXPECT_THAT(Push(part, 1, 0, 0, {1})->told_squares, ElementsAre(1));
+  EXPECT_THAT(Workers(*part.GiveNorm(1, 0, 1)), ElementsAre(1));
+  EXPECT_THAT(Values(part), ElementsAre(0.5f));
+}
+
 // 1e8 + 1 - 1e8 in fp32 depends on the order of the sum.
 TEST(Shard, RankOrderDoesNotDependOnArrival) {
   proto::Job job = SgdJob(proto::Strategy::ps_sync, 3, 3);
