@@ -137,6 +137,7 @@ Client::Impl::~Impl() {
   streams_.clear();  // and their channels, which may still write what they were lent
   CROSSOVER_CHECK(lender_.WaitUntilReturned(kReturnS),
                   "gRPC returns the buffers of a channel that was closed");
+  loop_.Stop();  // before what its thread has used
 }
 
 absl::Status Client::Impl::Connect() {
