@@ -60,7 +60,8 @@ TEST(OverrideFieldTest, AListIsReplaced) {
 TEST(OverrideFieldTest, AListWithOneWrongValueChangesNothing) {
   EXPECT_EQ(OverrideError("comparison.strategies", "single,ps_sink"),
             "--comparison.strategies=ps_sink: not one of its values (did you mean \"ps_sync\"?); "
-            "allowed: single, ps_sync, ps_ssp, ps_async, allreduce_ring, local_sgd");
+            "allowed: single, ps_sync, ps_ssp, ps_async, allreduce_ring, local_sgd, ps_backup, "
+            "ps_async_dc, ps_async_scaled, ps_elastic, ps_groups");
 }
 
 TEST(OverrideFieldTest, AnEmptyItemOfAListIsRefused) {
@@ -102,7 +103,8 @@ TEST(OverrideFieldTest, UnknownPaths) {
   EXPECT_EQ(OverrideError("optimizer.momentun", "1"),
             "--optimizer.momentun: optimizer has no such field (did you mean "
             "\"--optimizer.momentum\"?); allowed: --optimizer.name, --optimizer.momentum, "
-            "--optimizer.weight_decay, --optimizer.beta1, --optimizer.beta2, --optimizer.epsilon");
+            "--optimizer.weight_decay, --optimizer.beta1, --optimizer.beta2, --optimizer.epsilon, "
+            "--optimizer.clip_norm");
   EXPECT_THAT(OverrideError("global-batch", "1"),
               StartsWith("--global-batch: the job has no such field (did you mean "
                          "\"--global_batch\"?); allowed: name, model, "));
@@ -148,7 +150,8 @@ TEST(JobFieldsTest, ListsEveryScalarWithTypeAndDefault) {
   EXPECT_EQ(find("optimizer.momentum"), "a decimal number / 0.9");
   EXPECT_EQ(find("learning_rate.warmup_steps"), "a whole number / unset");
   EXPECT_EQ(find("comparison.strategies"),
-            "list of single|ps_sync|ps_ssp|ps_async|allreduce_ring|local_sgd / unset");
+            "list of single|ps_sync|ps_ssp|ps_async|allreduce_ring|local_sgd|ps_backup|"
+            "ps_async_dc|ps_async_scaled|ps_elastic|ps_groups / unset");
   EXPECT_EQ(find("comparison.network"), "text / unset");
   EXPECT_EQ(find("optimizer"), "missing");
   for (const FieldHelp& field : fields) EXPECT_TRUE(IsJobField(field.path)) << field.path;

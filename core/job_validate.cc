@@ -24,6 +24,7 @@ constexpr int64_t kNameBytesMax = 200;
 constexpr int64_t kPathBytesMax = 4096;
 constexpr int64_t kBatchMax = 1 << 30;
 constexpr int64_t kEmulatedBatchMax = 1 << 22;
+constexpr int64_t kWorkersMax = 1024;
 constexpr int64_t kSamplesMax = int64_t{1} << 40;
 constexpr int64_t kPieceBytesMax = 64 * kMebibyte;
 constexpr int64_t kCreditsMax = 1 << 20;
@@ -153,7 +154,7 @@ absl::Status CheckData(const proto::Job& job) {
 absl::Status CheckBatch(const proto::Job& job) {
   RETURN_IF_ERROR(Whole(job, "global_batch", 1, kBatchMax));
   RETURN_IF_ERROR(Whole(job, "accumulation", 1, 65536));
-  RETURN_IF_ERROR(Whole(job, "workers", 1, 1024));
+  RETURN_IF_ERROR(Whole(job, "workers", 1, kWorkersMax));
   const int64_t unit = int64_t{job.workers()} * job.accumulation();
   const int64_t below = job.global_batch() / unit * unit;
   if (below == job.global_batch()) return absl::OkStatus();
@@ -191,6 +192,10 @@ absl::Status CheckOptimizer(const proto::Job& job) {
                    "--optimizer.name=sgd, or --optimizer.momentum=0.9");
   }
   RETURN_IF_ERROR(Real(job, "optimizer.weight_decay", kPenalty));
+  if (job.optimizer().clip_norm() != 0) {
+    return Refusal("optimizer.clip_norm", FoundAt(job, "optimizer.clip_norm"),
+                   "0: this build clips no gradients", "--optimizer.clip_norm=0");
+  }
   RETURN_IF_ERROR(Real(job, "optimizer.beta1", kMomentum));
   RETURN_IF_ERROR(Real(job, "optimizer.beta2", kMomentum));
   return Real(job, "optimizer.epsilon", kEpsilon);
@@ -236,12 +241,59 @@ absl::Status CheckWire(const proto::Job& job) {
                  "--ps.wire=fp32");
 }
 
-absl::Status CheckStrategy(const proto::Job& job) {
-  if (job.strategy() >= proto::Strategy::ps_backup) {
-    return Refusal("strategy", StrategyName(job.strategy()), "one that this build has",
-                   "--strategy=ps_async");
+absl::Status CheckGroups(const proto::Job& job) {
+  RETURN_IF_ERROR(Whole(job, "ps.groups", 1, kWorkersMax));
+  const int groups = job.ps().groups();
+  if (job.strategy() != proto::Strategy::ps_groups || job.workers() % groups == 0) {
+    return absl::OkStatus();
   }
+  int nearest = std::min(groups, job.workers());
+  while (job.workers() % nearest != 0) --nearest;
+  return Refusal(
+      "ps.groups", FoundAt(job, "ps.groups"),
+      absl::StrCat("what divides the ", job.workers(), " workers, so that groups weigh the same"),
+      Flag("ps.groups", nearest));
+}
+
+// Each part answers by itself, so its parameters are of one version with the others' only where an
+// answer waits until all pushes of a step, and none of the next, have been applied to the part.
+absl::Status CheckOneVersion(const proto::Job& job) {
+  const bool in_step =
+      job.strategy() == proto::Strategy::ps_sync || job.strategy() == proto::Strategy::local_sgd ||
+      (job.strategy() == proto::Strategy::ps_ssp && job.ps().staleness_bound() == 0);
+  if (!job.ps().one_version() || !UsesServers(job) || in_step) return absl::OkStatus();
+  return Refusal("ps.one_version",
+                 absl::StrCat("true while strategy ", StrategyName(job.strategy()),
+                              " answers each part's pushes as they come to it, in different "
+                              "orders on different parts"),
+                 "with ps_sync, local_sgd, ps_ssp of ps.staleness_bound 0, and without servers",
+                 "--ps.one_version=false, or --strategy=ps_sync");
+}
+
+// What servers do with pushes.
+absl::Status CheckPolicy(const proto::Job& job) {
   RETURN_IF_ERROR(Whole(job, "ps.staleness_bound", 0, kStepsMax));
+  RETURN_IF_ERROR(Whole(job, "ps.backup_workers", 0, kWorkersMax - 1));
+  if (job.strategy() == proto::Strategy::ps_backup && job.ps().backup_workers() >= job.workers()) {
+    return Refusal(
+        "ps.backup_workers", FoundAt(job, "ps.backup_workers"),
+        absl::StrCat("0 to ", job.workers() - 1, ", fewer than the ", job.workers(), " workers"),
+        Flag("ps.backup_workers", job.workers() - 1));
+  }
+  RETURN_IF_ERROR(Real(job, "ps.delay_compensation", kPenalty));
+  RETURN_IF_ERROR(Real(job, "ps.elastic_rate", {0, 1, true, false, "from 0 to below 1"}));
+  if (job.ps().elastic_rate() * job.workers() > 1) {
+    return Refusal("ps.elastic_rate", FoundAt(job, "ps.elastic_rate"),
+                   absl::StrCat("at most 1 / workers, ", 1.0 / job.workers(),
+                                ", or the centre would move past its workers"),
+                   "--ps.elastic_rate=0, which means 0.9 / workers");
+  }
+  RETURN_IF_ERROR(CheckGroups(job));
+  return CheckOneVersion(job);
+}
+
+absl::Status CheckStrategy(const proto::Job& job) {
+  RETURN_IF_ERROR(CheckPolicy(job));
   RETURN_IF_ERROR(PieceBytes(job, "ps.part_bytes", job.ps().part_bytes()));
   RETURN_IF_ERROR(Whole(job, "ps.credits", 1, kCreditsMax));
   RETURN_IF_ERROR(Whole(job, "ps.channels", 1, kChannelsMax));
@@ -286,6 +338,16 @@ absl::Status CheckProcesses(const proto::Job& job) {
                          : "--servers=1, or --strategy=allreduce_ring");
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckDivergence(const proto::Job& job) {
+  const double multiple = job.divergence().loss_multiple();
+  if (multiple != 0 && !(multiple > 1 && multiple <= kRealMax)) {
+    return Refusal("divergence.loss_multiple", FoundAt(job, "divergence.loss_multiple"),
+                   "above 1, at most 1e6; or 0: only a loss that is not finite",
+                   "--divergence.loss_multiple=10");
+  }
+  return Whole(job, "divergence.window_steps", 1, kStepsMax);
 }
 
 absl::Status CheckStraggler(const proto::Job& job) {
@@ -410,6 +472,7 @@ absl::Status ValidateJob(const proto::Job& job) {
   RETURN_IF_ERROR(Real(job, "deadlines.join_s", {1, 86400, true, true, "1 to 86400"}));
   RETURN_IF_ERROR(Real(job, "deadlines.loss_s", {0.5, 3600, true, true, "0.5 to 3600"}));
   RETURN_IF_ERROR(Real(job, "deadlines.step_s", {1, 86400, true, true, "1 to 86400"}));
+  RETURN_IF_ERROR(CheckDivergence(job));
   RETURN_IF_ERROR(Whole(job, "measure.warmup_steps", 0, kStepsMax));
   RETURN_IF_ERROR(Real(job, "measure.target_accuracy", kFraction));
   RETURN_IF_ERROR(Whole(job, "measure.evaluate_every_steps", 0, kStepsMax));

@@ -41,9 +41,39 @@ std::string Refused(const std::vector<std::string>& overrides) {
 TEST(ValidateJobTest, TheDefaultJobIsValidWithEveryStrategy) {
   EXPECT_EQ(ValidateJob(proto::Job()), absl::OkStatus());
   for (const char* name :
-       {"single", "ps_sync", "ps_ssp", "ps_async", "allreduce_ring", "local_sgd"}) {
+       {"single", "ps_sync", "ps_backup", "ps_ssp", "ps_async", "ps_async_dc", "ps_async_scaled",
+        "ps_elastic", "ps_groups", "allreduce_ring", "local_sgd"}) {
     EXPECT_EQ(ValidateJob(JobWith({std::string("strategy=") + name})), absl::OkStatus()) << name;
   }
+}
+
+TEST(ValidateJobTest, PoliciesFitTheWorkers) {
+  EXPECT_THAT(Refused({"strategy=ps_backup", "ps.backup_workers=4"}),
+              HasSubstr("allowed: 0 to 3, fewer than the 4 workers"));
+  EXPECT_THAT(Refused({"strategy=ps_backup", "workers=1"}), HasSubstr("(the default)"));
+  EXPECT_EQ(ValidateJob(JobWith({"ps.backup_workers=4"})), absl::OkStatus()) << "of others";
+  EXPECT_THAT(Refused({"strategy=ps_elastic", "ps.elastic_rate=0.3"}),
+              HasSubstr("at most 1 / workers, 0.25"));
+  EXPECT_THAT(Refused({"strategy=ps_groups", "ps.groups=3"}),
+              HasSubstr("what divides the 4 workers, so that groups weigh the same; fix: "
+                        "--ps.groups=2"));
+  EXPECT_THAT(Refused({"strategy=ps_groups", "ps.groups=8"}), HasSubstr("fix: --ps.groups=4"));
+  EXPECT_EQ(ValidateJob(JobWith({"ps.groups=3"})), absl::OkStatus()) << "of others";
+}
+
+TEST(ValidateJobTest, OneVersionNeedsAnswersThatWaitForTheWholeStep) {
+  for (const char* name : {"ps_backup", "ps_ssp", "ps_async", "ps_async_dc", "ps_async_scaled",
+                           "ps_elastic", "ps_groups"}) {
+    EXPECT_THAT(Refused({"ps.one_version=true", std::string("strategy=") + name}),
+                HasSubstr(std::string("true while strategy ") + name));
+  }
+  for (const char* name : {"single", "ps_sync", "allreduce_ring", "local_sgd"}) {
+    EXPECT_EQ(ValidateJob(JobWith({"ps.one_version=true", std::string("strategy=") + name})),
+              absl::OkStatus());
+  }
+  EXPECT_EQ(
+      ValidateJob(JobWith({"ps.one_version=true", "strategy=ps_ssp", "ps.staleness_bound=0"})),
+      absl::OkStatus());
 }
 
 struct Bound {
@@ -73,6 +103,12 @@ TEST(ValidateJobTest, BoundsOfSingleFields) {
       {"learning_rate.warmup_steps", {"-1"}, {"0", "10"}, "0 to "},
       {"learning_rate.warmup_fraction", {"-0.1", "1.1"}, {"0", "1"}, "0 to 1"},
       {"ps.staleness_bound", {"-1"}, {"0", "100"}, "0 to "},
+      {"divergence.loss_multiple", {"-1", "0.5", "1", "1e7"}, {"0", "1.5", "1e6"}, "above 1"},
+      {"divergence.window_steps", {"0", "-1"}, {"1", "1000"}, "1 to "},
+      {"ps.elastic_rate", {"-0.1", "1"}, {"0", "0.25"}, "from 0 to below 1"},
+      {"ps.groups", {"0", "-1", "1025"}, {"1", "3"}, "1 to 1024"},
+      {"ps.delay_compensation", {"-0.1", "1e7"}, {"0", "2"}, "0 to 1e6"},
+      {"ps.backup_workers", {"-1", "1024"}, {"0", "1023"}, "0 to 1023"},
       {"ps.part_bytes",
        {"0", "-4", "2", "65537", "67108868"},
        {"4", "67108864"},

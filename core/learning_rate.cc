@@ -48,8 +48,10 @@ double LearningRateSchedule::At(int64_t step) const {
 }
 
 double PushRateFactor(const proto::Job& job) {
+  // There the staleness, about workers - 1, is what the rate is divided by.
+  if (job.strategy() == proto::Strategy::ps_async_scaled) return 1.0;
   const bool divided = job.ps().push_rate() == proto::ParameterServer::by_workers;
-  return TraitsOf(job).update_per_push && divided ? 1.0 / job.workers() : 1.0;
+  return divided ? 1.0 / UpdatesPerGlobalBatch(job) : 1.0;
 }
 
 }  // namespace crossover

@@ -32,8 +32,9 @@ class LearningRateSchedule {
 };
 
 // What a server multiplies the rate with for one update: 1 where an update is made of
-// all workers' contributions; where each push is an update (ps_ssp, ps_async), what
-// job.ps.push_rate says. `job` must have passed ValidateJob.
+// several contributions; where each push is an update (ps_ssp, ps_async, ps_async_dc, ps_groups),
+// what job.ps.push_rate says; 1 in ps_async_scaled, which divides by the push's staleness instead
+// (ps/policy.h). `job` must have passed ValidateJob.
 double PushRateFactor(const proto::Job& job);
 
 }  // namespace crossover

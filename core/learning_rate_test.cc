@@ -87,14 +87,18 @@ TEST(LearningRateTest, OneStepTrainsAtThePeak) {
 TEST(PushRateFactor, DividesOnlyWhereEachPushIsAnUpdate) {
   proto::Job job;
   job.set_workers(4);
-  for (const auto strategy : {proto::Strategy::ps_ssp, proto::Strategy::ps_async}) {
+  for (const auto strategy :
+       {proto::Strategy::ps_ssp, proto::Strategy::ps_async, proto::Strategy::ps_async_dc}) {
     job.set_strategy(strategy);
     EXPECT_DOUBLE_EQ(PushRateFactor(job), 0.25);
   }
+  job.set_strategy(proto::Strategy::ps_groups);  // of two
+  EXPECT_DOUBLE_EQ(PushRateFactor(job), 0.5);
   job.mutable_ps()->set_push_rate(proto::ParameterServer::full);
   EXPECT_DOUBLE_EQ(PushRateFactor(job), 1);
   job.mutable_ps()->clear_push_rate();
-  for (const auto strategy : {proto::Strategy::ps_sync, proto::Strategy::local_sgd}) {
+  for (const auto strategy : {proto::Strategy::ps_sync, proto::Strategy::ps_backup,
+                              proto::Strategy::ps_async_scaled, proto::Strategy::local_sgd}) {
     job.set_strategy(strategy);
     EXPECT_DOUBLE_EQ(PushRateFactor(job), 1);
   }

@@ -26,6 +26,10 @@ struct StrategyCounters {
   int64_t payload_received_bytes = 0;
   // Steps at whose end values were exchanged.
   int64_t synchronisations = 0;
+  // Of servers: as ps::ClientCounters has them.
+  int64_t late_pushes = 0;
+  int64_t staleness_max = 0;
+  int64_t mixed_version_steps = 0;
 };
 
 class Strategy {
@@ -39,6 +43,9 @@ class Strategy {
   // Blocks until the parameters of the next step are valid. Bounded by the job's
   // deadlines.
   virtual absl::Status EndStep() = 0;
+  // The step to go on with after `step`: a later one than the next where the others have closed
+  // steps without this worker.
+  virtual int64_t NextStep(int64_t step) const { return step + 1; }
   // After the last step: makes the parameters what the job's result is
   // (the servers' last version, the average). Blocks, bounded.
   virtual absl::Status Finish() = 0;

@@ -40,6 +40,23 @@ StrategyTraits TraitsOf(const proto::Job& job) {
   return {};
 }
 
+WorkerGroup GroupOf(const proto::Job& job, int rank) {
+  if (job.strategy() != proto::Strategy::ps_groups) return {.first = 0, .size = job.workers()};
+  const int size = job.workers() / job.ps().groups();
+  return {.first = rank / size * size, .size = size};
+}
+
+bool TalksToServers(const proto::Job& job, int rank) {
+  const StrategyTraits traits = TraitsOf(job);
+  return traits.servers && (!traits.collective || rank == GroupOf(job, rank).first);
+}
+
+int UpdatesPerGlobalBatch(const proto::Job& job) {
+  const StrategyTraits traits = TraitsOf(job);
+  if (!traits.update_per_push) return 1;
+  return traits.collective ? job.ps().groups() : job.workers();
+}
+
 proto::AllReduce::Algorithm AllReduceAlgorithmOf(const proto::Job& job) {
   return job.deterministic() ? proto::AllReduce::direct : job.allreduce().algorithm();
 }
@@ -66,6 +83,11 @@ double ServersWireShare(const proto::Job& job) {
 
 double BytesPerSynchronisation(const proto::Job& job, double model_bytes) {
   const StrategyTraits traits = TraitsOf(job);
+  if (traits.servers && traits.collective) {
+    const int k = GroupOf(job, 0).size;
+    return AllReduceBytes(AllReduceAlgorithmOf(job), k, model_bytes) +
+           static_cast<double>(k - 1) / k * model_bytes + ServersWireShare(job) * model_bytes / k;
+  }
   if (traits.servers) return ServersWireShare(job) * model_bytes;
   if (!traits.collective) return 0;
   return AllReduceBytes(AllReduceAlgorithmOf(job), job.workers(), model_bytes);
@@ -75,6 +97,9 @@ int64_t Synchronisations(const proto::Job& job, int64_t total_steps) {
   const StrategyTraits traits = TraitsOf(job);
   if (traits.one_process) return 0;
   if (!traits.local_steps) return total_steps;
+  if (job.strategy() == proto::Strategy::ps_elastic) {
+    return total_steps / job.local_sgd().local_steps();
+  }
   // The schedule, counted: every step of the first phase, then the first of every H.
   const AveragingSchedule schedule = MakeAveragingSchedule(job.local_sgd(), total_steps);
   const int64_t first = std::min(schedule.first_phase_steps, total_steps);

@@ -21,6 +21,20 @@ struct StrategyTraits {
 };
 StrategyTraits TraitsOf(const proto::Job& job);
 
+// Workers of consecutive ranks among which the job's collectives are. One of them, the first, talks
+// to the servers for all where a strategy has both.
+struct WorkerGroup {
+  int first = 0;
+  int size = 1;
+};
+// Of a worker of this rank: one of ps.groups groups in ps_groups, elsewhere all workers.
+WorkerGroup GroupOf(const proto::Job& job, int rank);
+bool TalksToServers(const proto::Job& job, int rank);
+
+// Updates that the gradients of one global batch make: 1 where they are averaged, else one for
+// each worker or group that pushes.
+int UpdatesPerGlobalBatch(const proto::Job& job);
+
 // What the job's AllReduces go by: in deterministic mode direct, whatever the job names.
 proto::AllReduce::Algorithm AllReduceAlgorithmOf(const proto::Job& job);
 
@@ -38,7 +52,8 @@ double AllReduceBytesBetweenHosts(int hosts, int ranks, double bytes);
 double ServersWireShare(const proto::Job& job);
 
 // Payload of a mean worker and synchronisation, each way, by the formula: with M = model_bytes,
-// servers M (of halves M/2); a collective AllReduceBytes of the job's algorithm; nothing for one process.
+// servers M (of halves M/2); a collective AllReduceBytes of the job's algorithm; in groups of k
+// these among k, a broadcast's (k-1)/k M, and a k-th of what servers have; nothing for one process.
 double BytesPerSynchronisation(const proto::Job& job, double model_bytes);
 
 // Synchronisations in `total_steps` steps, without the one that a strategy of local

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "core/averaging.h"
 
 namespace crossover {
@@ -49,6 +51,33 @@ TEST(StrategyTraits, HalvesAreHalfTheBytesOfServersAlone) {
   EXPECT_EQ(BytesPerSynchronisation(job, 100), 100);
 }
 
+TEST(StrategyTraits, GroupsAreOfConsecutiveRanks) {
+  proto::Job job = JobOf(proto::Strategy::ps_groups);
+  job.set_workers(6);
+  const std::vector<int> firsts = {0, 0, 0, 3, 3, 3};
+  for (int rank = 0; rank < 6; ++rank) {
+    EXPECT_EQ(GroupOf(job, rank).first, firsts[rank]);
+    EXPECT_EQ(GroupOf(job, rank).size, 3);
+    EXPECT_EQ(TalksToServers(job, rank), rank % 3 == 0);
+  }
+  EXPECT_EQ(UpdatesPerGlobalBatch(job), 2);
+  // In a ring of 3: 4/3 M; 2/3 M to pass the parameters on; a third of M to the servers.
+  EXPECT_DOUBLE_EQ(BytesPerSynchronisation(job, 3000), 4000 + 2000 + 1000);
+  job.mutable_ps()->set_groups(6);
+  EXPECT_DOUBLE_EQ(BytesPerSynchronisation(job, 3000), 3000);
+  EXPECT_TRUE(TalksToServers(job, 5));
+}
+
+TEST(StrategyTraits, ElsewhereAllWorkersAreOneGroup) {
+  proto::Job job = JobOf(proto::Strategy::ps_async);
+  EXPECT_EQ(GroupOf(job, 3).first, 0);
+  EXPECT_EQ(GroupOf(job, 3).size, 4);
+  EXPECT_TRUE(TalksToServers(job, 3));
+  EXPECT_EQ(UpdatesPerGlobalBatch(job), 4);
+  EXPECT_FALSE(TalksToServers(JobOf(proto::Strategy::allreduce_ring), 0));
+  EXPECT_EQ(UpdatesPerGlobalBatch(JobOf(proto::Strategy::ps_backup)), 1);
+}
+
 TEST(StrategyTraits, BytesAreThoseOfTheAlgorithm) {
   proto::Job job = JobOf(proto::Strategy::allreduce_ring);
   const auto bytes = [&job](proto::AllReduce::Algorithm algorithm, int workers) {
@@ -74,7 +103,9 @@ TEST(StrategyTraits, CountsSynchronisations) {
   local.mutable_local_sgd()->set_first_phase_steps(0);
   EXPECT_EQ(Synchronisations(local, 50), 7);  // after 0, 8, ..., 48
   local.mutable_local_sgd()->set_first_phase_steps(10);
-  EXPECT_EQ(Synchronisations(local, 50), 10 + 5);  // and after 10, 18, ..., 42
+  EXPECT_EQ(Synchronisations(local, 50), 10 + 5);   // and after 10, 18, ..., 42
+  local.set_strategy(proto::Strategy::ps_elastic);  // knows no first phase
+  EXPECT_EQ(Synchronisations(local, 50), 6);        // after 7, 15, ..., 47
 }
 
 TEST(StrategyTraits, CountsWhatTheAveragingScheduleDoes) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/divergence.h"
 #include "core/job.h"
 #include "core/status.h"
 #include "experiments/launch/cluster_run.h"
@@ -56,6 +57,11 @@ class Comparer {
     const TrialRecord record = RecordOf(trial, result);
     RETURN_IF_ERROR(os::AppendLine(options_.directory + "/tuning.jsonl", ToJsonLine(record)));
     trials_.push_back(record);
+    // That a rate is too high is what a trial finds out.
+    if (!result.ok() && SaysDiverged(result.failure)) {
+      progress_.EndRun(result);
+      return absl::OkStatus();
+    }
     return AfterRun(trial.run, result);
   }
 
@@ -150,6 +156,8 @@ class Comparer {
         absl::UnavailableError(absl::StrCat("run ", run.name, " failed: ", result.failure)));
     // The signal may have come while the failed run was being taken down.
     if (signals_.ended_by() != 0) return absl::CancelledError("interrupted");
+    // A strategy that diverges is a result; the others have theirs to give.
+    if (SaysDiverged(result.failure)) return absl::OkStatus();
     return options_.keep_going ? absl::OkStatus() : first_failure_;
   }
 

@@ -69,6 +69,7 @@ RunSize SizeOfRun(const proto::Job& job, const JobSize& size) {
   int64_t worker_buffers = 2;  // parameters, gradients
   if (traits.updates_here) worker_buffers += states;
   if (traits.one_process && job.workers() > 1) ++worker_buffers;
+  if (job.strategy() == proto::Strategy::ps_elastic) ++worker_buffers;  // the centre
   const int64_t snapshots =
       IsEmulated(job) ? 0
                       : size.plan.total_steps / EvaluationInterval(job, size.plan.steps_per_epoch);
@@ -79,6 +80,8 @@ RunSize SizeOfRun(const proto::Job& job, const JobSize& size) {
     int64_t server_buffers = 3;
     if (!traits.updates_here) server_buffers += states;
     if (job.deterministic()) server_buffers += job.workers();
+    // What each worker was last given.
+    if (job.strategy() == proto::Strategy::ps_async_dc) server_buffers += job.workers();
     run.server_memory_bytes = kServerBaseBytes + 4 * size.parameters * server_buffers / run.servers;
   }
   return run;

@@ -1,7 +1,6 @@
 #include "net/join_stream.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "core/check.h"
@@ -12,10 +11,6 @@ namespace {
 
 // A member has at most a hello, a ping, a barrier, a failure and a leave to say.
 constexpr size_t kMaxQueuedMessages = 16;
-
-// What has been done, as gRPC's tags.
-enum class Event : intptr_t { kBegun = 1, kRead, kWritten, kEnded };
-void* TagOf(Event event) { return reinterpret_cast<void*>(event); }
 
 }  // namespace
 
@@ -29,7 +24,7 @@ void JoinStream::Start() {
   CROSSOVER_CHECK(completions_ == nullptr, "a stream is started once");
   completions_ = std::make_unique<grpc::CompletionQueue>();
   writing_ = true;
-  call_ = stub_->AsyncJoin(&context_, completions_.get(), TagOf(Event::kBegun));
+  call_ = stub_->AsyncJoin(&context_, completions_.get(), &begun_);
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -63,9 +58,9 @@ void JoinStream::Loop() {
   void* tag = nullptr;
   bool ok = false;
   while (completions_->Next(&tag, &ok)) {
-    switch (static_cast<Event>(reinterpret_cast<intptr_t>(tag))) {
+    switch (*static_cast<const Event*>(tag)) {
       case Event::kBegun:
-        call_->Read(&incoming_, TagOf(Event::kRead));  // fails where the call has failed
+        call_->Read(&incoming_, &read_);  // fails where the call has failed
         OnWritten(ok);
         break;
       case Event::kRead:
@@ -85,7 +80,7 @@ void JoinStream::Loop() {
 void JoinStream::OnRead(bool ok) {
   if (ok) {
     handlers_.on_message(incoming_);
-    call_->Read(&incoming_, TagOf(Event::kRead));
+    call_->Read(&incoming_, &read_);
     return;
   }
   const std::lock_guard lock(mutex_);
@@ -105,10 +100,10 @@ void JoinStream::OnWritten(bool ok) {
 void JoinStream::PumpLocked() {
   if (writing_) return;
   if (closed_) {
-    call_->Finish(&end_, TagOf(Event::kEnded));
+    call_->Finish(&end_, &ended_);
   } else if (!queue_.empty()) {
     writing_ = true;
-    call_->Write(queue_.front(), TagOf(Event::kWritten));  // which copies it
+    call_->Write(queue_.front(), &written_);  // which copies it
     queue_.pop_front();
   }
 }

@@ -48,6 +48,8 @@ class JoinStream {
  private:
   using Call = grpc::ClientAsyncReaderWriter<proto::MemberMessage, proto::RendezvousMessage>;
 
+  enum class Event { kBegun, kRead, kWritten, kEnded };
+
   void Loop();
   void OnRead(bool ok);
   // The call has begun, or a write has been done.
@@ -65,6 +67,12 @@ class JoinStream {
   std::deque<proto::MemberMessage> queue_;
   bool writing_ = false;  // or the call has not begun
   bool closed_ = false;   // no write is started any more
+
+  // Their addresses are gRPC's tags.
+  Event begun_ = Event::kBegun;
+  Event read_ = Event::kRead;
+  Event written_ = Event::kWritten;
+  Event ended_ = Event::kEnded;
 
   // The thread's alone, and gRPC's.
   proto::RendezvousMessage incoming_;

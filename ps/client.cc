@@ -15,6 +15,7 @@
 #include "ps/bucket_progress.h"
 #include "ps/completion_loop.h"
 #include "ps/frame_buffer.h"
+#include "ps/part_versions.h"
 #include "ps/stream_to_server.h"
 #include "ps/wire.h"
 
@@ -38,6 +39,7 @@ class Client::Impl final : public FrameHandler {
   void BeginStep(int64_t step, std::span<const float> source, std::span<float> destination);
   void PushBucket(int bucket);
   absl::Status Wait();
+  int64_t OldestVersion() const;
   absl::Status Leave();
   void Abort(const absl::Status& why);
   ClientCounters counters() const;
@@ -49,10 +51,6 @@ class Client::Impl final : public FrameHandler {
  private:
   // What a part's next frame from the server must be.
   enum class Awaited { kNothing, kAck, kPull, kPush };
-  struct PartState {
-    Awaited awaited = Awaited::kNothing;
-    int64_t version = 0;
-  };
   // Frames of parts to one server, in order.
   struct Outbox {
     std::deque<int> waiting;  // parts; what is sent of each follows from what is awaited
@@ -94,7 +92,8 @@ class Client::Impl final : public FrameHandler {
   bool connected_ = false;
   bool leaving_ = false;
   std::vector<int> missing_acks_;  // by server, for frames without a part
-  std::vector<PartState> parts_;
+  std::vector<Awaited> awaited_;   // by part
+  PartVersions versions_;
   std::vector<Outbox> outboxes_;  // by server
   BucketProgress buckets_;
   int next_bucket_ = 0;    // of the step; those before it are in outboxes_ or sent
@@ -117,7 +116,8 @@ Client::Impl::Impl(const Options& options, const BucketPlan& buckets, ShardPlan 
       pool_(PartPool::Make(options.part_bytes / static_cast<int64_t>(sizeof(float)))),
       part_streams_(plan_.parts.size()),
       missing_acks_(options.servers.size()),
-      parts_(plan_.parts.size()),
+      awaited_(plan_.parts.size(), Awaited::kNothing),
+      versions_(plan_.parts.size()),
       outboxes_(options.servers.size()),
       buckets_(plan_.bucket_parts.size(), timeline) {
   for (size_t server = 0; server < plan_.server_parts.size(); ++server) {
@@ -233,7 +233,7 @@ absl::Status Client::Impl::Pull(std::span<float> parameters) {
 absl::Status Client::Impl::ExchangeAll(Awaited awaited) {
   {
     const std::lock_guard lock(mutex_);
-    awaited_parts_ = static_cast<int>(parts_.size());
+    awaited_parts_ = static_cast<int>(awaited_.size());
     for (const Part& part : plan_.parts) QueueLocked(part, awaited);
     SendAllLocked();
   }
@@ -250,6 +250,7 @@ void Client::Impl::BeginStep(int64_t step, std::span<const float> source,
   destination_ = destination;
   held_ns_max_ = 0;
   buckets_.BeginStep();
+  versions_.BeginStep();
   next_bucket_ = 0;
 }
 
@@ -267,7 +268,7 @@ void Client::Impl::PushBucket(int bucket) {
 }
 
 void Client::Impl::QueueLocked(const Part& part, Awaited awaited) {
-  parts_[part.id].awaited = awaited;
+  awaited_[part.id] = awaited;
   outboxes_[part.server].waiting.push_back(part.id);
 }
 
@@ -285,15 +286,15 @@ void Client::Impl::SendLocked(int server) {
     const int id = outbox.waiting.front();
     outbox.waiting.pop_front();
     ++outbox.unanswered;
-    const PartState& state = parts_[id];
+    const Awaited awaited = awaited_[id];
     FrameHeader header = {.kind = FrameKind::kPull, .part = static_cast<uint32_t>(id)};
     std::span<const float> values;
-    if (state.awaited != Awaited::kPull) values = ValuesOf(plan_.parts[id], source_);
-    if (state.awaited == Awaited::kAck) header.kind = FrameKind::kInitialize;
-    if (state.awaited == Awaited::kPush) {
+    if (awaited != Awaited::kPull) values = ValuesOf(plan_.parts[id], source_);
+    if (awaited == Awaited::kAck) header.kind = FrameKind::kInitialize;
+    if (awaited == Awaited::kPush) {
       header.kind = FrameKind::kPush;
       header.step = step_;
-      header.version = state.version;
+      header.version = versions_.Of(id);
       header.type = options_.wire;
     }
     header.payload_bytes = static_cast<int64_t>(BytesOf(header.type) * values.size());
@@ -314,6 +315,11 @@ absl::Status Client::Impl::Wait() {
   RETURN_IF_ERROR(WaitFor([this] { return buckets_.unfinished() == 0; }));
   if (held_ns_max_ > 0) timeline_.AddHeld(held_ns_max_);
   return absl::OkStatus();
+}
+
+int64_t Client::Impl::OldestVersion() const {
+  const std::lock_guard lock(mutex_);
+  return versions_.oldest();
 }
 
 absl::Status Client::Impl::Leave() {
@@ -340,7 +346,7 @@ void Client::Impl::Abort(const absl::Status& why) {
 
 ClientCounters Client::Impl::counters() const {
   const std::lock_guard lock(mutex_);
-  return counters_;
+  return {counters_.sent_bytes, counters_.received_bytes, versions_.counts()};
 }
 
 absl::Status Client::Impl::OnFrame(int stream, const FrameHeader& header, const Payload& payload) {
@@ -361,7 +367,7 @@ absl::Status Client::Impl::OnAck(int server, const FrameHeader& header) {
     }
     --missing_acks_[server];
   } else {
-    Awaited& awaited = parts_[header.part].awaited;
+    Awaited& awaited = awaited_[header.part];
     if (awaited != Awaited::kAck) {
       return absl::InvalidArgumentError(
           absl::StrCat("the server sent an ack of part ", header.part, " that nothing asked for"));
@@ -381,8 +387,7 @@ absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const 
   std::span<float> destination;
   {
     const std::lock_guard lock(mutex_);
-    PartState& state = parts_[header.part];
-    awaited = state.awaited;
+    awaited = awaited_[header.part];
     const bool expected = (awaited == Awaited::kPull && header.step == -1) ||
                           (awaited == Awaited::kPush && header.step == step_);
     if (!expected) {
@@ -390,8 +395,9 @@ absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const 
                                                      header.part, " and step ", header.step,
                                                      " that nothing asked for"));
     }
-    state.awaited = Awaited::kNothing;
-    state.version = header.version;
+    awaited_[header.part] = Awaited::kNothing;
+    if (awaited == Awaited::kPush) versions_.CountReply(part.id, header.version, header.late);
+    versions_.Set(part.id, header.version);
     destination = destination_;
   }
   // Without the lock: the buffer is lent until this part has been counted below.
@@ -453,7 +459,7 @@ std::string Client::Impl::WhereLocked() const {
 // A server that owes an answer.
 std::string Client::Impl::DebtorLocked() const {
   for (const Part& part : plan_.parts) {
-    if (parts_[part.id].awaited != Awaited::kNothing) return ServerName(part.server);
+    if (awaited_[part.id] != Awaited::kNothing) return ServerName(part.server);
   }
   for (size_t server = 0; server < missing_acks_.size(); ++server) {
     if (missing_acks_[server] > 0) return ServerName(static_cast<int>(server));
@@ -489,6 +495,7 @@ void Client::BeginStep(int64_t step, std::span<const float> source, std::span<fl
 }
 void Client::PushBucket(int bucket) { impl_->PushBucket(bucket); }
 absl::Status Client::Wait() { return impl_->Wait(); }
+int64_t Client::OldestVersion() const { return impl_->OldestVersion(); }
 absl::Status Client::Leave() { return impl_->Leave(); }
 void Client::Abort(const absl::Status& why) { impl_->Abort(why); }
 ClientCounters Client::counters() const { return impl_->counters(); }

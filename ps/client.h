@@ -22,6 +22,7 @@
 #include "core/data_type.h"
 #include "core/timeline.h"
 #include "net/identity.h"
+#include "ps/part_versions.h"
 
 namespace crossover::ps {
 
@@ -30,6 +31,7 @@ namespace crossover::ps {
 struct ClientCounters {
   int64_t sent_bytes = 0;
   int64_t received_bytes = 0;
+  VersionCounts versions;
 };
 
 // Belongs to the compute thread, except where stated. After an error every call
@@ -84,6 +86,9 @@ class Client {
   void PushBucket(int bucket);
   // Blocks until every part of the step has been answered.
   absl::Status Wait();
+
+  // The oldest version among the parts. Between a step's Wait and the next step's first push.
+  int64_t OldestVersion() const;
 
   // Tells the servers that this worker pushes no more, and ends the streams. Blocks.
   absl::Status Leave();

@@ -99,6 +99,77 @@ TEST(Exchange, BoundHoldsAndIsNeverPassed) {
   EXPECT_TRUE(fast->Leave().ok());
 }
 
+// Worker 0 closes each step alone; worker 1 comes with its step 0 after two of them.
+TEST(Exchange, ALateWorkerIsToldAndGoesOnWithTheOpenStep) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_backup, 2, 2), {40, 0, 60});
+  Timeline timeline(cluster.clock());
+  auto first = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
+  auto late = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), timeline);
+  std::vector<float> parameters(kLength), late_parameters(kLength);
+  ASSERT_TRUE(first->Initialize(FirstParameters()).ok());
+  ASSERT_TRUE(first->Pull(parameters).ok());
+  ASSERT_TRUE(late->Pull(late_parameters).ok());
+  const std::vector<float> gradient(kLength, 1);
+  const auto step = [&gradient](Client& client, int64_t step, std::vector<float>& parameters) {
+    client.BeginStep(step, gradient, parameters);
+    for (int bucket = 0; bucket < 3; ++bucket) client.PushBucket(bucket);
+    return client.Wait();
+  };
+  ASSERT_TRUE(step(*first, 0, parameters).ok());
+  ASSERT_TRUE(step(*first, 1, parameters).ok());
+  ASSERT_TRUE(step(*late, 0, late_parameters).ok());
+  EXPECT_EQ(late_parameters, parameters);
+  constexpr int64_t kParts = 2 * (5 + 8);  // of each server, 20 and 30 values in parts of 4
+  EXPECT_EQ(late->counters().versions.late_pushes, kParts);
+  EXPECT_EQ(late->counters().versions.staleness_max, 2);
+  EXPECT_EQ(late->OldestVersion(), 2);
+  ASSERT_TRUE(step(*late, 2, late_parameters).ok());
+  EXPECT_EQ(late->counters().versions.late_pushes, kParts);  // that one counted
+  EXPECT_EQ(late->OldestVersion(), 3);
+  EXPECT_EQ(first->counters().versions.late_pushes, 0);
+  int64_t pushes = 0, late_pushes = 0;
+  for (int rank = 0; rank < 2; ++rank) {
+    const proto::ServerReport report = cluster.server(rank).report();
+    pushes += report.pushes();
+    late_pushes += report.late_pushes(1);
+    EXPECT_EQ(report.late_pushes(0), 0);
+    EXPECT_EQ(report.payload_received_bytes(), 4 * report.parameter_bytes());
+    EXPECT_DOUBLE_EQ(report.effective_learning_rate(), 0.125);
+  }
+  EXPECT_EQ(pushes, 3 * kParts);
+  EXPECT_EQ(late_pushes, kParts);
+}
+
+// Worker 1's push comes to the first bucket before worker 0's, and to the last one after it.
+TEST(Exchange, CountsStepsThatBeginWithPartsOfDifferentVersions) {
+  TestCluster cluster(TestJob(proto::Strategy::ps_async, 2, 1), {40, 0, 60});
+  Timeline timeline(cluster.clock());
+  auto first = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
+  auto second = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), timeline);
+  std::vector<float> parameters(kLength);
+  ASSERT_TRUE(first->Initialize(FirstParameters()).ok());
+  ASSERT_TRUE(first->Pull(parameters).ok());
+  ASSERT_TRUE(second->Pull(parameters).ok());
+  const std::vector<float> gradient(kLength, 1);
+  second->BeginStep(0, gradient, parameters);
+  second->PushBucket(0);
+  cluster.WaitUntil([&] { return cluster.server(0).report().pushes() == 10; });
+  std::vector<float> other(kLength);
+  first->BeginStep(0, gradient, other);
+  for (int bucket = 0; bucket < 3; ++bucket) first->PushBucket(bucket);
+  ASSERT_TRUE(first->Wait().ok());
+  EXPECT_EQ(first->counters().versions.mixed_version_steps, 0);
+  for (int bucket = 1; bucket < 3; ++bucket) second->PushBucket(bucket);
+  ASSERT_TRUE(second->Wait().ok());
+  for (int64_t step = 1; step < 3; ++step) {
+    first->BeginStep(step, gradient, other);
+    for (int bucket = 0; bucket < 3; ++bucket) first->PushBucket(bucket);
+    ASSERT_TRUE(first->Wait().ok());
+    // Of versions 2 and 1; then all of version 3.
+    EXPECT_EQ(first->counters().versions.mixed_version_steps, 1);
+  }
+}
+
 TEST(Exchange, LocalSgdAveragesParameters) {
   proto::Job job = TestJob(proto::Strategy::local_sgd, 2, 2);
   job.mutable_local_sgd()->set_through(proto::LocalSgd::servers);

@@ -21,6 +21,17 @@ TEST(Policy, SyncWaitsForAll) {
   EXPECT_FALSE(policy.rank_order);
 }
 
+TEST(Policy, BackupWorkersCloseAStepWithoutTheSlowest) {
+  proto::Job job = JobWith(proto::Strategy::ps_backup);
+  job.mutable_ps()->set_backup_workers(2);
+  const Policy policy = PolicyFor(job);
+  EXPECT_EQ(policy.contributions, 1);
+  EXPECT_TRUE(policy.drops_late);
+  EXPECT_EQ(policy.lead_steps_max, Policy::kUnbounded);
+  EXPECT_EQ(OpenStep(policy, 3, 7), 7);
+  EXPECT_EQ(OpenStep(PolicyFor(JobWith(proto::Strategy::ps_async)), 3, 7), 4);
+}
+
 TEST(Policy, BoundedStalenessTakesTheBound) {
   proto::Job job = JobWith(proto::Strategy::ps_ssp);
   EXPECT_EQ(PolicyFor(job).lead_steps_max, 3);
@@ -33,6 +44,37 @@ TEST(Policy, AsyncWaitsForNobody) {
   const Policy policy = PolicyFor(JobWith(proto::Strategy::ps_async));
   EXPECT_EQ(policy.contributions, 1);
   EXPECT_EQ(policy.lead_steps_max, Policy::kUnbounded);
+}
+
+TEST(Policy, AsyncMayCorrectAPushByItsDelay) {
+  proto::Job job = JobWith(proto::Strategy::ps_async_dc);
+  EXPECT_EQ(PolicyFor(job).contributions, 1);
+  EXPECT_EQ(PolicyFor(job).lead_steps_max, Policy::kUnbounded);
+  EXPECT_EQ(PolicyFor(job).delay_compensation, 0.04);
+  EXPECT_FALSE(PolicyFor(job).rate_falls_with_staleness);
+  const Policy scaled = PolicyFor(JobWith(proto::Strategy::ps_async_scaled));
+  EXPECT_EQ(scaled.contributions, 1);
+  EXPECT_EQ(scaled.delay_compensation, 0);
+  EXPECT_TRUE(scaled.rate_falls_with_staleness);
+}
+
+TEST(Policy, ElasticAveragingDrawsTheCentre) {
+  const Policy policy = PolicyFor(JobWith(proto::Strategy::ps_elastic));
+  EXPECT_EQ(policy.contributions, 1);
+  EXPECT_EQ(policy.lead_steps_max, Policy::kUnbounded);
+  EXPECT_EQ(policy.pushed, Pushed::kParameters);
+  EXPECT_DOUBLE_EQ(policy.elastic_rate, 0.3);  // 0.9 / 3
+  EXPECT_EQ(PolicyFor(JobWith(proto::Strategy::local_sgd)).elastic_rate, 0);
+}
+
+TEST(Policy, TheFirstOfEachGroupPushes) {
+  proto::Job job = JobWith(proto::Strategy::ps_groups);
+  job.set_workers(6);
+  const Policy policy = PolicyFor(job);
+  EXPECT_EQ(policy.contributions, 1);
+  EXPECT_EQ(policy.lead_steps_max, Policy::kUnbounded);
+  for (int worker = 0; worker < 6; ++worker) EXPECT_EQ(Pushes(policy, worker), worker % 3 == 0);
+  EXPECT_TRUE(Pushes(PolicyFor(JobWith(proto::Strategy::ps_async)), 1));
 }
 
 TEST(Policy, LocalSgdAveragesParameters) {

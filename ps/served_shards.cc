@@ -20,6 +20,7 @@ struct ServedShards::ServedPart {
     int64_t held_since_ns = -1;  // or -1
     int64_t held_replies = 0;
     int64_t held_ns = 0;
+    int64_t late_pushes = 0;
   };
 
   ServedPart(const proto::Job& job, const Policy& policy, int64_t length, int64_t total_steps,
@@ -30,7 +31,7 @@ struct ServedShards::ServedPart {
   ShardPart shard;
   std::vector<PerWorker> workers;
   int64_t apply_ns = 0;
-  int64_t pushes = 0;
+  int64_t pushes = 0;  // late ones too
   int64_t replies = 0;
   int64_t lead_steps_max = 0;
 };
@@ -55,12 +56,8 @@ std::vector<int> LanesByPart(const ShardPlan& plan, int server, int lanes) {
   return by_part;
 }
 
-FrameHeader ReplyHeader(uint32_t part, int64_t step, int64_t version, int64_t held_ns) {
-  return {.kind = FrameKind::kReply,
-          .part = part,
-          .step = step,
-          .version = version,
-          .held_ns = held_ns};
+FrameHeader ReplyHeader(uint32_t part, int64_t step, int64_t version) {
+  return {.kind = FrameKind::kReply, .part = part, .step = step, .version = version};
 }
 
 }  // namespace
@@ -105,7 +102,7 @@ absl::StatusOr<std::vector<Reply>> ServedShards::Initialize(int worker, const Fr
   const grpc::Slice copy = CopyAs(DataType::kFloat32, part.shard.parameters(), *pool_);
   for (int other = 0; other < policy_.workers; ++other) {
     if (!std::exchange(part.workers[other].pull_waits, false)) continue;
-    replies.push_back({other, header.part, MakeMessage(ReplyHeader(header.part, -1, 0, 0), copy)});
+    replies.push_back({other, header.part, MakeMessage(ReplyHeader(header.part, -1, 0), copy)});
   }
   return replies;
 }
@@ -120,7 +117,8 @@ absl::StatusOr<std::vector<Reply>> ServedShards::Pull(int worker, const FrameHea
   }
   std::vector<Reply> replies;
   if (part.shard.initialized()) {
-    const FrameHeader reply = ReplyHeader(header.part, -1, part.shard.version(), 0);
+    part.shard.NotePull(worker);
+    const FrameHeader reply = ReplyHeader(header.part, -1, part.shard.version());
     replies.push_back(
         {worker, header.part,
          MakeMessage(reply, CopyAs(DataType::kFloat32, part.shard.parameters(), *pool_))});
@@ -145,6 +143,7 @@ absl::StatusOr<std::vector<Reply>> ServedShards::Push(int worker, const FrameHea
                    !pushed->released.empty());
   ++part.pushes;
   part.workers[worker].push_waits = true;
+  if (pushed->late) ++part.workers[worker].late_pushes;
   if (pushed->held) {
     part.workers[worker].held_since_ns = clock_.NowNs();
     ++part.workers[worker].held_replies;
@@ -165,15 +164,15 @@ std::vector<Reply> ServedShards::Replies(ServedPart& part, uint32_t id,
     const Release& release = released[(i + server_) % released.size()];
     ServedPart::PerWorker& state = part.workers[release.worker];
     state.push_waits = false;
-    int64_t held_ns = 0;
+    FrameHeader header = ReplyHeader(id, release.step, release.version);
+    header.late = release.late;
+    header.type = wire_;
     if (state.held_since_ns >= 0) {
-      held_ns = clock_.NowNs() - std::exchange(state.held_since_ns, -1);
-      state.held_ns += held_ns;
+      header.held_ns = clock_.NowNs() - std::exchange(state.held_since_ns, -1);
+      state.held_ns += header.held_ns;
     }
     part.lead_steps_max = std::max(part.lead_steps_max, release.lead_steps);
     ++part.replies;
-    FrameHeader header = ReplyHeader(id, release.step, release.version, held_ns);
-    header.type = wire_;
     replies.push_back({release.worker, id, MakeMessage(header, copy)});
   }
   return replies;
@@ -200,6 +199,7 @@ ServedShards::LeaveOutcome ServedShards::Leave(int worker, int lane) {
 
 void ServedShards::AddTo(proto::ServerReport& report) const {
   Histogram staleness;
+  RateSums rates;
   std::vector<ServedPart::PerWorker> workers(policy_.workers);
   for (const int id : plan_.server_parts[server_]) {
     const ServedPart& part = *parts_[id];
@@ -214,9 +214,14 @@ void ServedShards::AddTo(proto::ServerReport& report) const {
     report.set_payload_sent_bytes(report.payload_sent_bytes() + part.replies * bytes);
     report.set_lead_steps_max(std::max(report.lead_steps_max(), part.lead_steps_max));
     staleness.Merge(part.shard.staleness());
+    rates.contributions += part.shard.rates().contributions;
+    rates.scheduled += part.shard.rates().scheduled;
+    rates.effective += part.shard.rates().effective;
     for (int worker = 0; worker < policy_.workers; ++worker) {
       workers[worker].held_replies += part.workers[worker].held_replies;
       workers[worker].held_ns += part.workers[worker].held_ns;
+      workers[worker].late_pushes += part.workers[worker].late_pushes;
+      report.set_pushes(report.pushes() - part.workers[worker].late_pushes);
     }
   }
   for (const int64_t count : staleness.counts()) report.add_staleness_histogram(count);
@@ -224,6 +229,12 @@ void ServedShards::AddTo(proto::ServerReport& report) const {
   for (const ServedPart::PerWorker& worker : workers) {
     report.add_held_replies(worker.held_replies);
     report.add_held_ns(worker.held_ns);
+    report.add_late_pushes(worker.late_pushes);
+  }
+  if (rates.contributions > 0) {
+    const auto contributions = static_cast<double>(rates.contributions);
+    report.set_scheduled_learning_rate(rates.scheduled / contributions);
+    report.set_effective_learning_rate(rates.effective / contributions);
   }
   report.set_transient_bytes_max(pool_->held_bytes_max());
   recorder_.AddTo(report);

@@ -177,7 +177,8 @@ proto::WorkerStatus Server::Impl::Member::status(int64_t now_ns) const {
   status.set_silent_s(-1);
   if (!connected) return status;
   status.set_address(peer);
-  status.set_silent_s(static_cast<double>(now_ns - heard_ns) * 1e-9);
+  // A message may come while this is being collected.
+  status.set_silent_s(static_cast<double>(std::max<int64_t>(now_ns - heard_ns, 0)) * 1e-9);
   for (const Channel& channel : channels) {
     const std::lock_guard lock(channel.mutex);
     if (channel.stream == nullptr) continue;

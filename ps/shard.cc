@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/averaging.h"
 #include "core/check.h"
+#include "core/elastic_averaging.h"
 #include "core/learning_rate.h"
 #include "core/optimizer.h"
 #include "core/reduce.h"
@@ -18,10 +19,25 @@ namespace {
 struct WorkerState {
   int64_t completed_steps = 0;  // pushes taken
   bool unanswered = false;      // its last push has had no reply
+  bool late = false;            // that push was dropped
+  int64_t answer_version = 0;   // the first whose parameters may answer it
   bool left = false;
   // A contribution that came before its turn (rank order only); empty otherwise.
   PartPool::Buffer staged;
+  // The parameters that it was last given (where gradients are corrected by their delay).
+  std::vector<float> given;
 };
+
+// DC-ASGD (Zheng et al. 2017): the gradient at `now`, to first order, of one at `given`, with
+// lambda g g for the diagonal of the Hessian.
+void CompensateDelay(double lambda, std::span<const float> given, std::span<const float> now,
+                     std::span<float> gradient) {
+  const auto factor = static_cast<float>(lambda);
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    const float g = gradient[i];
+    gradient[i] = g + factor * g * g * (now[i] - given[i]);
+  }
+}
 
 }  // namespace
 
@@ -29,19 +45,28 @@ struct ShardPart::Impl {
   Impl(const proto::Job& job, const Policy& policy, int64_t length, int64_t total_steps,
        std::shared_ptr<PartPool> pool);
 
-  bool AllContribute() const { return policy.contributions == policy.workers; }
+  bool AllContribute() const {
+    return policy.contributions == policy.workers && !policy.drops_late;
+  }
+  bool IsLate(int64_t from_version) const {
+    return policy.drops_late && (from_version < version || version >= total_steps);
+  }
   absl::Status CheckPush(int worker, int64_t step, int64_t from_version,
                          const Payload& payload) const;
   absl::Status CheckComplete() const;
   void Sum(int worker, const Payload& payload);
   void AddToSum(bool first, const Payload& payload);
   void AddInRankOrder(int worker, const Payload& payload);
+  void Correct(int worker, int64_t staleness);
   void Update(int64_t step);
+  void ApplyGradient(int64_t step);
+  void Give(int worker);
   int64_t SlowestCompleted() const;
   std::vector<Release> TakeReleases();
 
   const Policy policy;
   const int64_t length;
+  const int64_t total_steps;
   const LearningRateSchedule schedule;
   const double rate_factor;
   const int64_t first_phase_steps;
@@ -53,15 +78,18 @@ struct ShardPart::Impl {
   std::vector<WorkerState> workers;
   bool initialized = false;
   int64_t version = 0;
-  int contributed = 0;  // to the next update
-  int next_rank = 0;    // whose contribution is summed next (rank order only)
+  int contributed = 0;   // to the next update
+  int next_rank = 0;     // whose contribution is summed next (rank order only)
+  double rate_part = 1;  // of the next update's learning rate, by its staleness
   Histogram staleness;
+  RateSums rates;
 };
 
 ShardPart::Impl::Impl(const proto::Job& job, const Policy& policy, int64_t length,
                       int64_t total_steps, std::shared_ptr<PartPool> lender)
     : policy(policy),
       length(length),
+      total_steps(total_steps),
       schedule(job.learning_rate(), job.global_batch(), total_steps),
       rate_factor(PushRateFactor(job)),
       first_phase_steps(MakeAveragingSchedule(job.local_sgd(), total_steps).first_phase_steps),
@@ -69,11 +97,12 @@ ShardPart::Impl::Impl(const proto::Job& job, const Policy& policy, int64_t lengt
       parameters(length),
       workers(policy.workers) {
   CROSSOVER_CHECK(length > 0, "a part has at least one value");
-  CROSSOVER_CHECK(policy.contributions == 1 || policy.contributions == policy.workers,
-                  "an update is made of one contribution or of all workers'");
+  CROSSOVER_CHECK(
+      policy.drops_late || policy.contributions == 1 || policy.contributions == policy.workers,
+      "an update is made of one contribution or of all workers'");
   if (policy.pushed == Pushed::kGradients) {
     optimizer.emplace(job.optimizer(), length);
-  } else {
+  } else if (policy.elastic_rate == 0) {
     outer.emplace(job.local_sgd().outer_learning_rate(), job.local_sgd().outer_momentum(), length);
   }
 }
@@ -86,6 +115,10 @@ absl::Status ShardPart::Impl::CheckPush(int worker, int64_t step, int64_t from_v
   }
   const WorkerState& state = workers[worker];
   const std::string who = absl::StrCat("push of worker ", worker, " for step ", step, ": ");
+  if (!Pushes(policy, worker)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(who, "worker ", worker - worker % policy.group_size, " pushes for its group"));
+  }
   if (!initialized) {
     return absl::FailedPreconditionError(
         absl::StrCat(who, "the parameters have not been initialized; worker 0 does it"));
@@ -96,13 +129,13 @@ absl::Status ShardPart::Impl::CheckPush(int worker, int64_t step, int64_t from_v
     return absl::InvalidArgumentError(
         absl::StrCat(who, payload.size_bytes(), " bytes where the part has ", bytes));
   }
-  if (step != state.completed_steps) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(who, "its next step is ", state.completed_steps));
+  if (policy.drops_late ? step < state.completed_steps : step != state.completed_steps) {
+    return absl::InvalidArgumentError(absl::StrCat(who, "its next step is ", state.completed_steps,
+                                                   policy.drops_late ? " or a later one" : ""));
   }
   if (state.unanswered) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(who, "its push for step ", step - 1, " has not been answered"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        who, "its push for step ", state.completed_steps - 1, " has not been answered"));
   }
   if (AllContribute() && from_version != version) {
     return absl::InvalidArgumentError(absl::StrCat(who, "computed from version ", from_version,
@@ -117,16 +150,24 @@ absl::Status ShardPart::Impl::CheckPush(int worker, int64_t step, int64_t from_v
 
 // Whether the next update can still be complete.
 absl::Status ShardPart::Impl::CheckComplete() const {
-  if (!AllContribute()) return absl::OkStatus();
+  if (!AllContribute() && !policy.drops_late) return absl::OkStatus();
+  if (policy.drops_late && version >= total_steps) return absl::OkStatus();
+  int contributors = 0;  // that have contributed or still can
+  int first_gone = -1;
   for (int worker = 0; worker < policy.workers; ++worker) {
     const WorkerState& state = workers[worker];
-    if (state.left && state.completed_steps <= version) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("worker ", worker, " left after ", state.completed_steps, " steps; step ",
-                       version, " needs the contributions of all ", policy.workers, " workers"));
+    if (!state.left || state.answer_version > version) {
+      ++contributors;
+    } else if (first_gone < 0) {
+      first_gone = worker;
     }
   }
-  return absl::OkStatus();
+  if (contributors >= policy.contributions) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("worker ", first_gone, " left after ", workers[first_gone].completed_steps,
+                   " steps; step ", version, " needs the contributions of ",
+                   AllContribute() ? "all " : absl::StrCat(policy.contributions, " of the "),
+                   policy.workers, " workers"));
 }
 
 void ShardPart::Impl::Sum(int worker, const Payload& payload) {
@@ -162,10 +203,35 @@ void ShardPart::Impl::AddInRankOrder(int worker, const Payload& payload) {
   }
 }
 
+// Of an update by one contribution, which is in `sum`.
+void ShardPart::Impl::Correct(int worker, int64_t staleness) {
+  if (policy.delay_compensation > 0 && staleness > 0) {
+    CompensateDelay(policy.delay_compensation, workers[worker].given, parameters, sum.values());
+  }
+  if (policy.rate_falls_with_staleness) {
+    rate_part = 1 / static_cast<double>(std::max<int64_t>(1, staleness));
+  }
+}
+
+void ShardPart::Impl::Give(int worker) {
+  if (policy.delay_compensation > 0) workers[worker].given = parameters;
+}
+
+void ShardPart::Impl::ApplyGradient(int64_t step) {
+  const double scheduled = rate_factor * schedule.At(policy.drops_late ? version : step);
+  const double effective = rate_part * scheduled;
+  optimizer->Apply(0, parameters, sum.values(), effective, version);
+  rates.contributions += policy.contributions;
+  rates.scheduled += policy.contributions * scheduled;
+  rates.effective += policy.contributions * effective;
+}
+
 void ShardPart::Impl::Update(int64_t step) {
   if (policy.contributions > 1) DivideBy(sum.values(), policy.contributions);
   if (policy.pushed == Pushed::kGradients) {
-    optimizer->Apply(0, parameters, sum.values(), rate_factor * schedule.At(step), version);
+    ApplyGradient(step);
+  } else if (policy.elastic_rate > 0) {
+    MoveCentre(policy.elastic_rate, parameters, sum.values());
   } else if (step < first_phase_steps || outer->IsPlainAverage()) {
     std::copy(sum.values().begin(), sum.values().end(), parameters.begin());
   } else {
@@ -179,8 +245,9 @@ void ShardPart::Impl::Update(int64_t step) {
 
 int64_t ShardPart::Impl::SlowestCompleted() const {
   int64_t slowest = Policy::kUnbounded;
-  for (const WorkerState& state : workers) {
-    if (!state.left) slowest = std::min(slowest, state.completed_steps);
+  for (int worker = 0; worker < policy.workers; ++worker) {
+    const WorkerState& state = workers[worker];
+    if (Pushes(policy, worker) && !state.left) slowest = std::min(slowest, state.completed_steps);
   }
   return slowest;
 }
@@ -194,9 +261,10 @@ std::vector<Release> ShardPart::Impl::TakeReleases() {
     if (!state.unanswered || state.left) continue;
     const int64_t lead_steps = state.completed_steps - slowest;
     if (lead_steps > policy.lead_steps_max) continue;
-    if (AllContribute() && state.completed_steps > version) continue;
+    if (state.answer_version > version) continue;
     state.unanswered = false;
-    released.push_back({worker, state.completed_steps - 1, version, lead_steps});
+    Give(worker);
+    released.push_back({worker, state.completed_steps - 1, version, lead_steps, state.late});
   }
   return released;
 }
@@ -218,8 +286,11 @@ absl::Status ShardPart::Initialize(const Payload& parameters) {
   }
   parameters.CopyTo(impl_->parameters);
   impl_->initialized = true;
+  for (int worker = 0; worker < impl_->policy.workers; ++worker) impl_->Give(worker);
   return absl::OkStatus();
 }
+
+void ShardPart::NotePull(int worker) { impl_->Give(worker); }
 
 bool ShardPart::initialized() const { return impl_->initialized; }
 
@@ -230,10 +301,16 @@ absl::StatusOr<PushResult> ShardPart::Push(int worker, int64_t step, int64_t ver
   WorkerState& state = impl.workers[worker];
   PushResult result;
   result.staleness = impl.version - version;
-  impl.staleness.Add(result.staleness);
-  impl.Sum(worker, payload);
-  ++state.completed_steps;
+  result.late = impl.IsLate(version);
+  state.completed_steps = step + 1;
   state.unanswered = true;
+  state.late = result.late;
+  if (!result.late) {
+    impl.staleness.Add(result.staleness);
+    impl.Sum(worker, payload);
+    impl.Correct(worker, result.staleness);
+    state.answer_version = impl.version + 1;
+  }
   if (impl.contributed == impl.policy.contributions) {
     impl.Update(step);
     result.applied = true;
@@ -261,9 +338,16 @@ std::span<const float> ShardPart::parameters() const { return impl_->parameters;
 int64_t ShardPart::version() const { return impl_->version; }
 
 int64_t ShardPart::state_bytes() const {
-  return impl_->optimizer ? impl_->optimizer->state_bytes() : impl_->outer->state_bytes();
+  int64_t bytes = 0;
+  for (const WorkerState& state : impl_->workers) {
+    bytes += static_cast<int64_t>(state.given.size() * sizeof(float));
+  }
+  if (impl_->optimizer) bytes += impl_->optimizer->state_bytes();
+  if (impl_->outer) bytes += impl_->outer->state_bytes();
+  return bytes;
 }
 
 const Histogram& ShardPart::staleness() const { return impl_->staleness; }
+const RateSums& ShardPart::rates() const { return impl_->rates; }
 
 }  // namespace crossover::ps

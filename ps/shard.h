@@ -10,8 +10,12 @@
 //
 // What an update does with its contributions:
 //   gradients    the fp32 sum divided by the contributions goes through the job's
-//                optimizer, with the learning rate of the pushed step;
-//   parameters   the mean goes through LocalSGD's outer optimizer, or replaces the
+//                optimizer, with the learning rate of the pushed step (where late pushes are
+//                dropped: of the step that the update closes). A policy may correct one
+//                contribution by its delay first: its gradient (DC-ASGD) or its rate;
+//   parameters   of one worker in ps_elastic: they draw the parameters here, the centre, towards
+//                them;
+//   parameters   of all: the mean goes through LocalSGD's outer optimizer, or replaces the
 //                parameters in the first phase and where the outer optimizer is
 //                plain averaging. Steps of such pushes number the averagings: 0, 1,
 //                2, ... In the first phase every step averages, so averaging r lies
@@ -41,14 +45,23 @@ struct Release {
   int64_t step = 0;
   int64_t version = 0;     // updates applied to the part
   int64_t lead_steps = 0;  // of this worker over the slowest, when it left
+  bool late = false;       // its push came after its step had closed, and was dropped
 };
 
 // The outcome of one push.
 struct PushResult {
   std::vector<Release> released;  // by rank: this worker's reply and those it set free
   bool applied = false;           // this push made an update
+  bool late = false;              // it was dropped
   int64_t staleness = 0;          // updates between the version it came from and its own
   bool held = false;              // its reply waits because of the lead (not for contributions)
+};
+
+// Sums over contributions to updates made by the optimizer.
+struct RateSums {
+  int64_t contributions = 0;
+  double scheduled = 0;  // learning rates as the schedule and the policy's number of updates say
+  double effective = 0;  // as applied
 };
 
 // What a worker's leaving brings about.
@@ -73,13 +86,18 @@ class ShardPart {
   // Sets the parameters (rank 0's, before step 0). Refuses a wrong size and a second time.
   absl::Status Initialize(const Payload& parameters);
   bool initialized() const;
+  // The worker (in range) has been given the parameters as they are without a push. Where gradients
+  // are corrected by their delay, each worker's last copy is kept here: from initialisation, from
+  // this, and from releases.
+  void NotePull(int worker);
 
   // One worker's contribution for its step `step` (counted from 0, one after the
-  // other for each worker), computed from `version`. Refuses (and changes nothing) wrong
-  // sizes, a worker out of range or gone, a step that is not this worker's next, a push
-  // while its last one is unanswered, a version that never was (or, where all
-  // contribute, is not the present one), a push before Initialize, and one to an update
-  // that can never be complete because a worker has left.
+  // other for each worker; with drops_late in growing order), computed from `version`. Refuses
+  // (and changes nothing) wrong sizes, a worker out of range or gone, a step that is not this
+  // worker's next, a push while its last one is unanswered, a version that never was (or, where
+  // all contribute, is not the present one), a push before Initialize, and one to an update
+  // that can never be complete because workers have left. Late pushes (policy.h) are answered at
+  // once, those for steps past the last too: so nobody waits for workers that have ended.
   absl::StatusOr<PushResult> Push(int worker, int64_t step, int64_t version,
                                   const Payload& payload);
 
@@ -89,10 +107,12 @@ class ShardPart {
 
   std::span<const float> parameters() const;
   int64_t version() const;
-  // Bytes of the optimizer's state. Sums and contributions that wait are the pool's.
+  // Bytes held beside the parameters: the optimizer's state, workers' copies. Sums and
+  // contributions that wait are the pool's.
   int64_t state_bytes() const;
   // Of all applied pushes.
   const Histogram& staleness() const;
+  const RateSums& rates() const;
 
  private:
   struct Impl;

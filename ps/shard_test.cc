@@ -5,48 +5,14 @@
 
 #include <string>
 
+#include "ps/shard_testing.h"
+
 namespace crossover::ps {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr int64_t kTotalSteps = 10;
-
-// Plain SGD with a rate of `learning_rate` at every step.
-proto::Job SgdJob(proto::Strategy::Name strategy, int workers, double learning_rate = 0.5) {
-  proto::Job job;
-  job.set_strategy(strategy);
-  job.set_workers(workers);
-  job.mutable_optimizer()->set_name(proto::OptimizerKind::sgd);
-  job.mutable_learning_rate()->set_base(learning_rate);
-  job.mutable_learning_rate()->set_warmup_steps(0);
-  job.mutable_learning_rate()->set_decay(proto::LearningRate::constant);
-  job.mutable_ps()->set_push_rate(proto::ParameterServer::full);
-  return job;
-}
-
-ShardPart Part(const proto::Job& job, std::vector<float> parameters) {
-  ShardPart part(job, PolicyFor(job), static_cast<int64_t>(parameters.size()), kTotalSteps);
-  EXPECT_TRUE(part.Initialize(Payload(std::as_bytes(std::span(parameters)))).ok());
-  return part;
-}
-
-absl::StatusOr<PushResult> Push(ShardPart& part, int worker, int64_t step, int64_t version,
-                                const std::vector<float>& values) {
-  return part.Push(worker, step, version, Payload(std::as_bytes(std::span(values))));
-}
-
-std::vector<float> Values(const ShardPart& part) {
-  return {part.parameters().begin(), part.parameters().end()};
-}
-
-std::vector<int> Workers(const std::vector<Release>& released) {
-  std::vector<int> workers;
-  for (const Release& release : released) workers.push_back(release.worker);
-  return workers;
-}
 
 TEST(Shard, SyncAveragesOnceAndAnswersAll) {
   ShardPart part = Part(SgdJob(proto::Strategy::ps_sync, 3), {10, 20});
@@ -254,6 +220,19 @@ proto::Job LocalSgdJob(double outer_learning_rate, double outer_momentum, int64_
   return job;
 }
 
+// DiLoCo's outer optimizer, lr 0.7 and Nesterov momentum 0.9, of steps 1 towards the mean:
+// v = 1, theta = 0 - 0.7 (1 + 0.9) = -1.33; v = 0.9 + 1 = 1.9, theta - 0.7 (1 + 1.71).
+TEST(Shard, LocalSgdTakesDiLoCosOuterSteps) {
+  ShardPart part = Part(LocalSgdJob(0.7, 0.9, 0), {0});
+  ASSERT_TRUE(Push(part, 0, 0, 0, {-2}).ok());
+  ASSERT_TRUE(Push(part, 1, 0, 0, {0}).ok());
+  EXPECT_NEAR(Values(part)[0], -1.33, 1e-6);
+  const float theta = Values(part)[0];
+  ASSERT_TRUE(Push(part, 1, 1, 1, {theta - 1.5f}).ok());
+  ASSERT_TRUE(Push(part, 0, 1, 1, {theta - 0.5f}).ok());
+  EXPECT_NEAR(Values(part)[0], theta - 0.7 * (1 + 0.9 * 1.9), 1e-6);
+}
+
 TEST(Shard, LocalSgdAveragesParameters) {
   ShardPart part = Part(LocalSgdJob(1, 0, 0), {100, 100});
   ASSERT_TRUE(Push(part, 1, 0, 0, {1, 5}).ok());
@@ -297,6 +276,9 @@ TEST(Shard, HoldsItsOptimizersStateAndBorrowsTheRest) {
   ASSERT_TRUE(Push(ordered, 1, 0, 0, values).ok());
   ASSERT_TRUE(Push(ordered, 2, 1, 1, values).ok());
   EXPECT_EQ(pool->held_bytes_max(), 24);  // all was given back with the update
+
+  ShardPart compensated = Part(SgdJob(proto::Strategy::ps_async_dc, 5), {1, 2, 3});
+  EXPECT_EQ(compensated.state_bytes(), 5 * 12);  // what each worker was given
 }
 
 TEST(ShardDeathTest, NeedsAPolicyOfOneOrAll) {

@@ -1,6 +1,6 @@
 #include "ps/simulator.h"
 
-#include <numeric>
+#include <algorithm>
 #include <queue>
 #include <random>
 
@@ -37,7 +37,8 @@ struct Worker {
 
 class Simulation {
  public:
-  explicit Simulation(const SimulationOptions& options) : options_(options) {}
+  explicit Simulation(const SimulationOptions& options)
+      : options_(options), policy_(PolicyFor(options.job)) {}
   absl::StatusOr<History> Run();
 
  private:
@@ -56,6 +57,7 @@ class Simulation {
   }
 
   const SimulationOptions& options_;
+  const Policy policy_;
   std::vector<int64_t> offsets_;
   std::vector<ShardPart> parts_;
   std::vector<Worker> workers_;
@@ -83,10 +85,9 @@ absl::Status Simulation::CheckOptions() const {
 }
 
 absl::Status Simulation::MakeParts() {
-  const Policy policy = PolicyFor(options_.job);
   int64_t offset = 0;
   for (const int64_t length : options_.part_lengths) {
-    ShardPart part(options_.job, policy, length, options_.steps);
+    ShardPart part(options_.job, policy_, length, options_.steps);
     const auto first = std::span(options_.parameters).subspan(offset, length);
     RETURN_IF_ERROR(part.Initialize(Payload(std::as_bytes(first))));
     parts_.push_back(std::move(part));
@@ -126,7 +127,7 @@ absl::Status Simulation::PushArrives(const Event& event) {
       const PushResult result,
       parts_[event.part].Push(event.worker, worker.step, worker.versions[event.part], payload));
   history_.pushes.push_back({now_ns_, event.part, event.worker, worker.step, result.staleness,
-                             result.applied, result.held});
+                             result.applied, result.held, result.late});
   Send(event.part, result.released);
   return absl::OkStatus();
 }
@@ -147,7 +148,7 @@ void Simulation::Send(int part, const std::vector<Release>& released) {
 void Simulation::ReplyArrives(const Event& event) {
   Worker& worker = workers_[event.worker];
   if (--worker.missing_replies > 0) return;
-  ++worker.step;
+  worker.step = OpenStep(policy_, worker.step, *std::ranges::min_element(worker.versions));
   if (worker.step < options_.steps) {
     BeginStep(event.worker);
   } else {
@@ -174,7 +175,9 @@ absl::StatusOr<History> Simulation::Run() {
     worker.reply_ns.resize(parts_.size());
     workers_.push_back(std::move(worker));
   }
-  for (int rank = 0; rank < options_.job.workers() && options_.steps > 0; ++rank) BeginStep(rank);
+  for (int rank = 0; rank < options_.job.workers() && options_.steps > 0; ++rank) {
+    if (Pushes(policy_, rank)) BeginStep(rank);
+  }
   while (!events_.empty()) {
     const Event event = events_.top();
     events_.pop();

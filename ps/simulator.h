@@ -22,7 +22,7 @@ namespace crossover::ps {
 
 struct SimulationOptions {
   proto::Job job;                     // validated; its strategy uses servers
-  int64_t steps = 0;                  // of each worker
+  int64_t steps = 0;                  // of each worker, those left out by late ones counted
   std::vector<float> parameters;      // at the start
   std::vector<int64_t> part_lengths;  // positive; their sum is parameters.size()
   uint64_t seed = 1;
@@ -32,8 +32,8 @@ struct SimulationOptions {
   std::vector<double> slowdown;  // by worker; empty: 1 for all
   // A message's time on its way, one part's push or reply, drawn evenly from [0, max].
   int64_t travel_ns_max = 0;
-  // What a worker pushes for a step, from the parameters that it has. Spans of the
-  // whole buffer's length.
+  // What a worker (the first of a group, for it) pushes for a step, from the parameters that it
+  // has. Spans of the whole buffer's length.
   std::function<void(int worker, int64_t step, std::span<const float> parameters,
                      std::span<float> pushed)>
       compute;
@@ -47,6 +47,7 @@ struct SimulatedPush {
   int64_t staleness = 0;
   bool applied = false;
   bool held = false;
+  bool late = false;
   bool operator==(const SimulatedPush&) const = default;
 };
 

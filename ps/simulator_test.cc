@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/reduce.h"
 
@@ -115,6 +116,85 @@ int64_t HeldPushes(const History& history) {
                        [](const SimulatedPush& push) { return push.held; });
 }
 
+int64_t LargestStaleness(const History& history) {
+  int64_t staleness = 0;
+  for (const SimulatedPush& push : history.pushes) staleness = std::max(staleness, push.staleness);
+  return staleness;
+}
+
+// Whatever the speeds, everybody makes all its steps, nobody waits, and what is corrected is what
+// is stale.
+TEST(Simulator, AsyncWithCorrectionsFinishesAndDiffersOnlyByThem) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SimulationOptions options = Options(SgdJob(proto::Strategy::ps_async, 4, 0.05), 25);
+    options.seed = seed;
+    options.slowdown = {1, 1, 3, 1};
+    const auto async = Simulate(options);
+    ASSERT_TRUE(async.ok());
+    ASSERT_GT(LargestStaleness(*async), 2);
+    for (const auto strategy : {proto::Strategy::ps_async_dc, proto::Strategy::ps_async_scaled}) {
+      options.job.set_strategy(strategy);
+      const auto corrected = Simulate(options);
+      ASSERT_TRUE(corrected.ok()) << corrected.status();
+      EXPECT_EQ(corrected->pushes, async->pushes);
+      EXPECT_EQ(corrected->releases, async->releases);
+      EXPECT_NE(corrected->parameters, async->parameters);
+    }
+  }
+}
+
+// Workers move straight to their targets, 0 to 3 above each value's index, and back by the elastic
+// part: all finish without waiting, and the centre ends among the targets.
+TEST(Simulator, ElasticAveragingFinishesWithTheCentreAmongTheWorkers) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SimulationOptions options = Options(SgdJob(proto::Strategy::ps_elastic, 4), 60);
+    options.seed = seed;
+    options.slowdown = {1, 1, 3, 1};
+    options.compute = [](int worker, int64_t, std::span<const float>, std::span<float> pushed) {
+      for (size_t i = 0; i < pushed.size(); ++i) pushed[i] = static_cast<float>(i + worker);
+    };
+    const auto history = Simulate(options);
+    ASSERT_TRUE(history.ok()) << history.status();
+    EXPECT_EQ(history->releases.size(), 4u * 60 * 2);
+    EXPECT_EQ(HeldPushes(*history), 0);
+    for (size_t i = 0; i < 5; ++i) {
+      EXPECT_GT(history->parameters[i], static_cast<float>(i) + 0.2f);
+      EXPECT_LT(history->parameters[i], static_cast<float>(i) + 2.8f);
+    }
+  }
+}
+
+TEST(Simulator, GroupsAreAsyncAmongEachOther) {
+  SimulationOptions options = Options(SgdJob(proto::Strategy::ps_groups, 6), 30);
+  options.job.mutable_ps()->set_groups(3);
+  options.slowdown = {1, 9, 1, 9, 3, 9};  // of the others a group has none
+  const auto history = Simulate(options);
+  ASSERT_TRUE(history.ok()) << history.status();
+  std::vector<int64_t> pushes(6);
+  for (const SimulatedPush& push : history->pushes) pushes[push.worker] += push.applied;
+  EXPECT_EQ(pushes, std::vector<int64_t>({60, 0, 60, 0, 60, 0}));
+  EXPECT_EQ(HeldPushes(*history), 0);
+  EXPECT_GT(LargestLead(*history), 5);
+}
+
+// What ps.one_version promises: a step's replies are of one version on all parts.
+TEST(Simulator, AnswersThatWaitForTheWholeStepAreOfOneVersion) {
+  SimulationOptions options = Options(SgdJob(proto::Strategy::ps_ssp, 4), 30);
+  options.job.mutable_ps()->set_staleness_bound(0);
+  options.travel_ns_max = 900;
+  options.slowdown = {1, 1, 1, 3};
+  const auto bounded = Simulate(options);
+  options.job.set_strategy(proto::Strategy::ps_sync);
+  const auto sync = Simulate(options);
+  ASSERT_TRUE(bounded.ok() && sync.ok());
+  for (const SimulatedRelease& release : bounded->releases) {
+    EXPECT_EQ(release.version, 4 * (release.step + 1));
+  }
+  for (const SimulatedRelease& release : sync->releases) {
+    EXPECT_EQ(release.version, release.step + 1);
+  }
+}
+
 TEST(Simulator, BoundIsReachedAndNeverPassed) {
   for (const int64_t bound : {0, 1, 3}) {
     SimulationOptions options = Options(SgdJob(proto::Strategy::ps_ssp, 4), 30);
@@ -165,14 +245,55 @@ TEST(Simulator, HistoryIsTheOneComputedByHand) {
   // t=100: worker 0: 8 - 1 = 7. t=200: worker 1 (planned first), from version 0: 7 - 8/8 = 6;
   // then worker 0: 6 - 1 = 5. t=400: worker 1 from 6 (version 2), step 1: 5 - 7/8.
   const std::vector<SimulatedPush> expected = {
-      {100, 0, 0, 0, 0, true, false},
-      {200, 0, 1, 0, 1, true, false},
-      {200, 0, 0, 1, 1, true, false},
-      {400, 0, 1, 1, 1, true, false},
+      {100, 0, 0, 0, 0, true, false, false},
+      {200, 0, 1, 0, 1, true, false, false},
+      {200, 0, 0, 1, 1, true, false, false},
+      {400, 0, 1, 1, 1, true, false, false},
   };
   EXPECT_EQ(history->pushes, expected);
   EXPECT_EQ(history->parameters, std::vector<float>{4.125f});
   EXPECT_EQ(history->end_ns, 400);
+}
+
+// Each part's steps close without the slowest; who is late goes on with what is open; all end, at
+// the same parameters' versions, after as many updates as there are steps.
+TEST(Simulator, BackupWorkersEndTogetherWhateverTheSpeeds) {
+  for (const int backup_workers : {0, 1, 2, 3}) {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      SimulationOptions options = Options(SgdJob(proto::Strategy::ps_backup, 4), 30);
+      options.job.mutable_ps()->set_backup_workers(backup_workers);
+      options.seed = seed;
+      options.travel_ns_max = 700;
+      options.slowdown = {1, 1, 1.5, 4};
+      const auto history = Simulate(options);
+      ASSERT_TRUE(history.ok()) << history.status();
+      std::vector<int64_t> updates(2), counted(4);
+      std::vector<std::vector<int64_t>> last_version(4, std::vector<int64_t>(2));
+      for (const SimulatedPush& push : history->pushes) {
+        updates[push.part] += push.applied;
+        counted[push.worker] += !push.late;
+        EXPECT_TRUE(push.late || push.staleness == 0);
+      }
+      for (const SimulatedRelease& release : history->releases) {
+        last_version[release.worker][release.part] = release.version;
+      }
+      EXPECT_EQ(updates, std::vector<int64_t>({30, 30})) << backup_workers << " " << seed;
+      EXPECT_EQ(last_version, std::vector<std::vector<int64_t>>(4, {30, 30}));
+      EXPECT_EQ(std::accumulate(counted.begin(), counted.end(), int64_t{0}),
+                2 * 30 * (4 - backup_workers));
+      if (backup_workers > 0) EXPECT_LT(counted[3], counted[0]);
+    }
+  }
+}
+
+TEST(Simulator, BackupWorkersSpareTheStragglersTime) {
+  SimulationOptions options = Options(SgdJob(proto::Strategy::ps_sync, 4), 50);
+  options.slowdown = {1, 1, 1, 5};
+  const auto sync = Simulate(options);
+  options.job.set_strategy(proto::Strategy::ps_backup);
+  const auto backup = Simulate(options);
+  ASSERT_TRUE(sync.ok() && backup.ok());
+  EXPECT_LT(backup->end_ns, sync->end_ns / 2);
 }
 
 TEST(Simulator, OneSeedGivesOneHistory) {

@@ -23,7 +23,7 @@ struct RawHeader {
   uint8_t format;
   uint8_t kind;
   uint8_t dtype;
-  uint8_t zero_byte;
+  uint8_t late;
   uint32_t part;
   uint32_t zero_word;
   int64_t payload_bytes;
@@ -49,6 +49,7 @@ struct KindRule {
   int64_t version_min;
   int64_t version_max;
   int64_t held_ns_max;
+  uint8_t late_max;
 };
 
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
@@ -57,15 +58,16 @@ constexpr int64_t kPlanBytesMax = 8 * (1 + kBucketsMax);
 
 // By FrameKind.
 constexpr KindRule kRules[] = {
-    {"", PartRule::kNone, Values::kNone, 1, 0, 0, -1, -1, -1, -1, 0},
-    {"plan", PartRule::kNone, Values::kNone, 8, 8, kPlanBytesMax, -1, -1, -1, -1, 0},
-    {"initialize", PartRule::kRequired, Values::kFloat32, 4, 4, kValuesBytesMax, -1, -1, -1, -1, 0},
-    {"pull", PartRule::kRequired, Values::kNone, 1, 0, 0, -1, -1, -1, -1, 0},
-    {"push", PartRule::kRequired, Values::kAnyWire, 2, 2, kValuesBytesMax, 0, kAny, 0, kAny, 0},
-    {"leave", PartRule::kNone, Values::kNone, 1, 0, 0, -1, -1, -1, -1, 0},
-    {"reply", PartRule::kRequired, Values::kAnyWire, 2, 2, kValuesBytesMax, -1, kAny, 0, kAny,
-     kAny},
-    {"ack", PartRule::kOptional, Values::kNone, 1, 0, 0, -1, -1, -1, -1, 0},
+    {"", PartRule::kNone, Values::kNone, 1, 0, 0, -1, -1, -1, -1, 0, 0},
+    {"plan", PartRule::kNone, Values::kNone, 8, 8, kPlanBytesMax, -1, -1, -1, -1, 0, 0},
+    {"initialize", PartRule::kRequired, Values::kFloat32, 4, 4, kValuesBytesMax, -1, -1, -1, -1, 0,
+     0},
+    {"pull", PartRule::kRequired, Values::kNone, 1, 0, 0, -1, -1, -1, -1, 0, 0},
+    {"push", PartRule::kRequired, Values::kAnyWire, 2, 2, kValuesBytesMax, 0, kAny, 0, kAny, 0, 0},
+    {"leave", PartRule::kNone, Values::kNone, 1, 0, 0, -1, -1, -1, -1, 0, 0},
+    {"reply", PartRule::kRequired, Values::kAnyWire, 2, 2, kValuesBytesMax, -1, kAny, 0, kAny, kAny,
+     1},
+    {"ack", PartRule::kOptional, Values::kNone, 1, 0, 0, -1, -1, -1, -1, 0, 0},
 };
 constexpr int kKinds = sizeof(kRules) / sizeof(kRules[0]);
 
@@ -121,6 +123,7 @@ absl::Status CheckFields(const RawHeader& raw, const KindRule& rule) {
   RETURN_IF_ERROR(CheckRange(rule.name, "step", raw.step, rule.step_min, rule.step_max));
   RETURN_IF_ERROR(
       CheckRange(rule.name, "version", raw.version, rule.version_min, rule.version_max));
+  RETURN_IF_ERROR(CheckRange(rule.name, "late", raw.late, 0, rule.late_max));
   return CheckRange(rule.name, "held_ns", raw.held_ns, 0, rule.held_ns_max);
 }
 
@@ -140,6 +143,7 @@ std::array<std::byte, FrameHeader::kBytes> EncodeHeader(const FrameHeader& heade
   raw.step = header.step;
   raw.version = header.version;
   raw.held_ns = header.held_ns;
+  raw.late = header.late ? 1 : 0;
   return std::bit_cast<std::array<std::byte, FrameHeader::kBytes>>(raw);
 }
 
@@ -164,7 +168,7 @@ absl::StatusOr<FrameHeader> DecodeHeader(const Payload& message) {
         absl::StrFormat("frame kind is %d; allowed are 1 to %d", raw.kind, kKinds - 1));
   }
   const KindRule& rule = kRules[raw.kind];
-  if (raw.zero_byte != 0 || raw.zero_word != 0) {
+  if (raw.zero_word != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(rule.name, " frame: reserved bytes are not zero"));
   }
@@ -183,6 +187,7 @@ absl::StatusOr<FrameHeader> DecodeHeader(const Payload& message) {
   header.step = raw.step;
   header.version = raw.version;
   header.held_ns = raw.held_ns;
+  header.late = raw.late != 0;
   return header;
 }
 

@@ -6,7 +6,7 @@
 //   4       format          1
 //   5       kind
 //   6       dtype           of the payload's values: 0 none, 1 fp32, 2 fp16, 3 bf16
-//   7       zero
+//   7       late            reply: 1 if the push came after its step had closed; else 0
 //   8-11    part            index in ShardPlan::parts, 0xffffffff where there is none
 //   12-15   zero
 //   16-23   payload_bytes   equals what follows the header
@@ -77,6 +77,7 @@ struct FrameHeader {
   int64_t step = -1;
   int64_t version = -1;
   int64_t held_ns = 0;
+  bool late = false;
 };
 
 std::array<std::byte, FrameHeader::kBytes> EncodeHeader(const FrameHeader& header);

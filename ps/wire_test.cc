@@ -42,7 +42,8 @@ std::vector<FrameHeader> ValidHeaders() {
        .payload_bytes = 4,
        .step = 7,
        .version = 8,
-       .held_ns = 9},
+       .held_ns = 9,
+       .late = true},
       {.kind = FrameKind::kAck, .part = 5},
   };
 }
@@ -58,6 +59,7 @@ TEST(Wire, EveryKindComesBackAsItWas) {
     EXPECT_EQ(decoded->step, header.step);
     EXPECT_EQ(decoded->version, header.version);
     EXPECT_EQ(decoded->held_ns, header.held_ns);
+    EXPECT_EQ(decoded->late, header.late);
   }
 }
 
@@ -98,7 +100,7 @@ TEST(Wire, NamesWhatIsWrong) {
   EXPECT_THAT(ErrorOfPushWith(6, 0), HasSubstr("push frame: dtype is 0"));
   EXPECT_THAT(ErrorOfPushWith(6, 4),
               HasSubstr("dtype is 4; allowed are 1 (fp32), 2 (fp16), 3 (bf16)"));
-  EXPECT_THAT(ErrorOfPushWith(7, 1), HasSubstr("reserved bytes"));
+  EXPECT_THAT(ErrorOfPushWith(7, 1), HasSubstr("push frame: late is 1; allowed are 0 to 0"));
   EXPECT_THAT(ErrorOfPushWith(12, 1), HasSubstr("reserved bytes"));
   EXPECT_THAT(ErrorOfPushWith(16, 8), HasSubstr("announces 8 payload bytes; 4 follow"));
   EXPECT_THAT(ErrorOfPushWith(31, 0x80), HasSubstr("step is -"));

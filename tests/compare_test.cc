@@ -304,6 +304,22 @@ INSTANTIATE_TEST_SUITE_P(All, Ending, testing::Values(SIGINT, SIGTERM, SIGKILL),
                                                           : "Killed";
                          });
 
+// That a strategy diverges is what a comparison finds out: no reason to stop.
+TEST_F(Compare, GoesOnAfterARunThatDivergesAndEndsWithAnError) {
+  job_.mutable_learning_rate()->set_base(1e5);
+  job_.mutable_comparison()->add_strategies(proto::Strategy::ps_async);
+  job_.mutable_comparison()->add_strategies(proto::Strategy::allreduce_ring);
+  ChildProcess compare = Start({"--out=out"});
+  EXPECT_EQ(End(compare).code, 1);
+  const std::vector<nlohmann::json> results = Results();
+  ASSERT_EQ(results.size(), 2u);
+  for (const nlohmann::json& result : results) {
+    EXPECT_THAT(result["failure"].get<std::string>(),
+                AllOf(HasSubstr("diverged in step"), HasSubstr("--learning_rate.base")));
+  }
+  EXPECT_THAT(Log(), HasSubstr("diverged in step"));
+}
+
 TEST_F(Compare, AFailedRunKeepsTheOthersAndSaysWhy) {
   job_.set_steps(1500);
   job_.mutable_comparison()->add_strategies(proto::Strategy::ps_sync);

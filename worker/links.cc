@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,7 @@
 namespace crossover::worker {
 namespace {
 
-std::vector<std::string> Addresses(const std::vector<net::RosterMember>& members) {
+std::vector<std::string> Addresses(std::span<const net::RosterMember> members) {
   std::vector<std::string> addresses;
   for (const net::RosterMember& member : members) addresses.push_back(member.data_address);
   return addresses;
@@ -57,10 +58,12 @@ CostFit CostsWithinHosts(const proto::Job& job) {
 
 // `within_host` is borrowed, and may change where the communicator drops its plans. None: as
 // between hosts.
-allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job, uint64_t fingerprint,
+allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job,
+                                                     const net::Identity& identity,
                                                      const std::optional<CostFit>& within_host) {
   allreduce::Communicator::Options options;
-  options.job = fingerprint;
+  options.job = identity.job_fingerprint;
+  options.group = static_cast<uint32_t>(GroupOf(job, identity.rank).first);
   options.engine.silence_s = job.deadlines().step_s();
   options.engine.chunk_bytes = job.allreduce().chunk_bytes();
   options.engine.yield = true;  // the backward pass wants the core
@@ -76,9 +79,13 @@ allreduce::Communicator::Options CommunicatorOptions(const proto::Job& job, uint
 
 absl::StatusOr<std::unique_ptr<net::Endpoint>> ConnectPeers(Links::Options& options,
                                                             const Clock& clock) {
-  const auto fill = [&options](auto& endpoint) {
+  // Ranks among the peers count within the group.
+  const WorkerGroup group = GroupOf(options.job, options.identity.rank);
+  const auto fill = [&options, &group](auto& endpoint) {
     endpoint.identity = options.identity;
-    endpoint.addresses = Addresses(options.roster.workers);
+    endpoint.identity.rank -= group.first;
+    endpoint.addresses =
+        Addresses(std::span(options.roster.workers).subspan(group.first, group.size));
     endpoint.connect_s = options.job.deadlines().join_s();
     endpoint.cancelled = options.cancelled;
   };
@@ -131,7 +138,7 @@ absl::StatusOr<std::unique_ptr<Links>> Links::Open(Options options, Timeline& ti
   std::unique_ptr<Links> links(new Links());
   const proto::Job& job = options.job;
   if (UsesCollectives(job)) RETURN_IF_ERROR(links->OpenCollectives(options, timeline.clock()));
-  if (UsesServers(job)) {
+  if (TalksToServers(job, options.identity.rank)) {
     ps::Client::Options client;
     client.identity = options.identity;
     client.servers = Addresses(options.roster.servers);
@@ -152,7 +159,7 @@ absl::Status Links::OpenCollectives(Options& options, const Clock& clock) {
   const proto::Job& job = options.job;
   ASSIGN_OR_RETURN(endpoint_, ConnectPeers(options, clock));
   communicator_ = std::make_unique<allreduce::Communicator>(
-      *endpoint_, CommunicatorOptions(job, options.identity.job_fingerprint, within_host_), clock);
+      *endpoint_, CommunicatorOptions(job, options.identity, within_host_), clock);
   transport_ = ScheduleTransport(job.allreduce());
   RETURN_IF_ERROR(ShareMemory(job, options.shared_buffers, clock));
   DescribeAllReduces(job);

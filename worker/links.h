@@ -1,5 +1,5 @@
-// A worker's connections to the others: a communicator over TCP or gRPC, streams to the
-// servers, whichever the job needs; and the one handle that ends them all.
+// A worker's connections to the others: a communicator of its group (mostly all workers) over TCP
+// or gRPC, streams to the servers, whichever the job needs; and the one handle that ends them all.
 #ifndef CROSSOVER_WORKER_LINKS_H_
 #define CROSSOVER_WORKER_LINKS_H_
 

@@ -23,14 +23,18 @@ Trainer::Trainer(const Options& options, Model& model, Strategy& strategy, Timel
 absl::StatusOr<TrainingResult> Trainer::Run() {
   TrainingResult result;
   result.start_ns = clock_.NowNs();
-  for (int64_t step = 0; step < options_.plan.total_steps; ++step) {
+  int64_t next_step = 0;
+  for (int64_t step = 0; step < options_.plan.total_steps; step = next_step) {
     timeline_.BeginStep(step);
     ASSIGN_OR_RETURN(const double loss, RunStep(step));
     int64_t samples = 0;
     for (const BatchLoader* shard : options_.shards) samples += shard->samples(step);
     timeline_.EndStep(samples, loss);
     RETURN_IF_ERROR(options_.after_step(step, samples, loss));
-    if (SnapshotDue(step)) result.snapshots.push_back(TakeSnapshot(step, result.start_ns));
+    next_step = strategy_.NextStep(step);
+    if (SnapshotDue(step, next_step)) {
+      result.snapshots.push_back(TakeSnapshot(next_step, result.start_ns));
+    }
   }
   result.end_ns = clock_.NowNs();
   return result;
@@ -106,16 +110,17 @@ double Trainer::SlowDownOf(int64_t step) {
   return IsEmulated(options_.job) ? 1 : straggler_.Factor(options_.rank, step);
 }
 
-bool Trainer::SnapshotDue(int64_t step) const {
+bool Trainer::SnapshotDue(int64_t step, int64_t next_step) const {
   if (!options_.keep_snapshots) return false;
   // The last step's parameters are evaluated after the strategy has finished.
-  if (step + 1 == options_.plan.total_steps) return false;
-  return (step + 1) % EvaluationInterval(options_.job, options_.plan.steps_per_epoch) == 0;
+  if (next_step >= options_.plan.total_steps) return false;
+  const int64_t interval = EvaluationInterval(options_.job, options_.plan.steps_per_epoch);
+  return next_step / interval > step / interval;
 }
 
-Snapshot Trainer::TakeSnapshot(int64_t step, int64_t start_ns) {
+Snapshot Trainer::TakeSnapshot(int64_t steps_done, int64_t start_ns) {
   Snapshot snapshot;
-  snapshot.step = step + 1;
+  snapshot.step = steps_done;
   snapshot.train_time_ns = clock_.NowNs() - start_ns;
   const std::span<const float> parameters = model_.parameters().host();
   snapshot.parameters.assign(parameters.begin(), parameters.end());

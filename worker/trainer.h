@@ -22,7 +22,7 @@ namespace crossover::worker {
 
 // The model as it was at the end of a step, to be evaluated off the clock.
 struct Snapshot {
-  int64_t step = 0;           // steps done
+  int64_t step = 0;           // steps done, by this rank or without it
   int64_t train_time_ns = 0;  // since the start of the training loop
   std::vector<float> parameters;
   std::vector<float> buffers;
@@ -64,8 +64,8 @@ class Trainer {
   // All shards, their gradients summed in order.
   double ComputeShards(int64_t step);
   void AnnounceRest();
-  bool SnapshotDue(int64_t step) const;
-  Snapshot TakeSnapshot(int64_t step, int64_t start_ns);
+  bool SnapshotDue(int64_t step, int64_t next_step) const;
+  Snapshot TakeSnapshot(int64_t steps_done, int64_t start_ns);
   // How many times as long the compute of this step takes here on purpose. An emulated model
   // waits that out itself, each gradient in its turn.
   double SlowDownOf(int64_t step);

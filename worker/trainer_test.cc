@@ -61,6 +61,7 @@ class RecordingStrategy final : public Strategy {
     gradients.push_back(model_.gradients().data[0]);
     return fail ? absl::UnavailableError("server 1 was lost") : absl::OkStatus();
   }
+  int64_t NextStep(int64_t step) const override { return step + stride; }
   absl::Status Finish() override { return absl::OkStatus(); }
   StrategyCounters counters() const override { return {}; }
 
@@ -69,6 +70,7 @@ class RecordingStrategy final : public Strategy {
   std::vector<int64_t> ready_ns;
   const Clock* clock = nullptr;
   bool fail = false;
+  int64_t stride = 1;
 
  private:
   Model& model_;
@@ -228,6 +230,19 @@ TEST_F(TrainerTest, KeepsSnapshotsExceptOfTheLastStep) {
   EXPECT_EQ(result->snapshots[1].step, 4);
   EXPECT_EQ(result->snapshots[0].parameters.size(), 2u);
   EXPECT_THAT(result->snapshots[0].buffers, ElementsAre(7));
+}
+
+TEST_F(TrainerTest, GoesOnWithTheStepThatTheStrategySays) {
+  job_.set_steps(8);
+  job_.mutable_measure()->set_evaluate_every_steps(2);
+  strategy_.stride = 3;
+  const auto result = Run({0}, /*keep_snapshots=*/true);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(strategy_.gradients.size(), 3u);  // steps 0, 3 and 6
+  EXPECT_EQ(timeline_.steps().back().step, 6);
+  ASSERT_EQ(result->snapshots.size(), 2u);
+  EXPECT_EQ(result->snapshots[0].step, 3);  // of 2, which it left out
+  EXPECT_EQ(result->snapshots[1].step, 6);  // of 4 and 6
 }
 
 TEST_F(TrainerTest, AStrategysErrorEndsTheTraining) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/bucket_plan.h"
+#include "core/divergence.h"
 #include "core/emulation.h"
 #include "core/job.h"
 #include "core/status.h"
@@ -164,18 +165,23 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
   for (const auto& loader : loaders) shards.push_back(loader.get());
   KeepSpansForReport(job, plan, timeline_);
   int64_t samples_done = 0;
+  Trained trained;
+  DivergenceWatch divergence(job.divergence());
   Trainer trainer({.job = job,
                    .plan = plan,
                    .buckets = buckets,
                    .rank = options_.rank,
                    .shards = shards,
                    .keep_snapshots = options_.rank == 0 && !IsEmulated(job),
-                   .after_step =
-                       [&](int64_t step, int64_t samples, double loss) {
-                         samples_done += samples;
-                         session_.member().SetStatus(step, "train", samples_done, loss);
-                         return session_.aborted();
-                       }},
+                   .after_step = [&](int64_t step, int64_t samples, double loss) -> absl::Status {
+                     samples_done += samples;
+                     session_.member().SetStatus(step, "train", samples_done, loss);
+                     RETURN_IF_ERROR(session_.aborted());
+                     trained.divergence = divergence.Add(loss);
+                     if (trained.divergence.empty()) return absl::OkStatus();
+                     return DivergenceError(job, options_.rank, step, trained.divergence,
+                                            strategy->counters());
+                   }},
                   model, *strategy, timeline_, clock_);
   RETURN_IF_ERROR(strategy->Start());
   // The others may still load their data.
@@ -183,21 +189,36 @@ absl::Status Worker::TrainOver(Links& links, const TrainTest& data, const StepPl
       "start", std::max(job.deadlines().join_s(), job.deadlines().step_s())));
   options_.log(absl::StrCat("training begins: ", plan.total_steps, " steps"));
 
-  Trained trained;
+  trained.all_reduces = links.all_reduces();
+  trained.training.start_ns = clock_.NowNs();
   trained.wire_before = net::CountWireBytes();
-  ASSIGN_OR_RETURN(trained.training, trainer.Run());
+  absl::StatusOr<TrainingResult> training = trainer.Run();
   // Both ledgers are of the training loop; what Finish moves comes on top.
   trained.wire_after = net::CountWireBytes();
   trained.counters = strategy->counters();
-  trained.all_reduces = links.all_reduces();
+  if (!trained.divergence.empty()) {
+    // For whoever looks into it; the run has failed, whether this can be written or not.
+    trained.training.end_ns = clock_.NowNs();
+    (void)WriteReport(trained, {}, plan, model, buckets);
+  }
+  ASSIGN_OR_RETURN(trained.training, std::move(training));
   RETURN_IF_ERROR(strategy->Finish());
   trained.finished_ns = clock_.NowNs();
+  LogEndOfTraining(trained, samples_done);
+  session_.member().SetStatus(plan.total_steps - 1, "evaluate", samples_done, 0);
+  return WriteResults(trained, data.test, plan, model, buckets);
+}
+
+void Worker::LogEndOfTraining(const Trained& trained, int64_t samples_done) const {
   const double train_s =
       static_cast<double>(trained.finished_ns - trained.training.start_ns) * 1e-9;
   options_.log(absl::StrFormat("training ended after %.2f s, %.0f samples/s here", train_s,
                                static_cast<double>(samples_done) / train_s));
-  session_.member().SetStatus(plan.total_steps - 1, "evaluate", samples_done, 0);
-  return WriteResults(trained, data.test, plan, model, buckets);
+  if (trained.counters.mixed_version_steps > 0) {
+    options_.log(absl::StrCat("parts were of different versions before ",
+                              trained.counters.mixed_version_steps, " of ",
+                              trained.counters.synchronisations, " synchronisations"));
+  }
 }
 
 absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, const StepPlan& plan,
@@ -214,6 +235,12 @@ absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, c
   if (!options_.parameters_path.empty()) {
     RETURN_IF_ERROR(WriteParameters(model.parameters().host(), options_.parameters_path));
   }
+  return WriteReport(trained, evaluations, plan, model, buckets);
+}
+
+absl::Status Worker::WriteReport(const Trained& trained,
+                                 const std::vector<proto::Evaluation>& evaluations,
+                                 const StepPlan& plan, Model& model, const BucketPlan& buckets) {
   if (options_.report_path.empty()) return absl::OkStatus();
   return WriteWorkerReport(
       {.rank = options_.rank,
@@ -229,6 +256,7 @@ absl::Status Worker::WriteResults(const Trained& trained, const Dataset& test, c
        .wire_before = trained.wire_before,
        .wire_after = trained.wire_after,
        .all_reduces = trained.all_reduces,
+       .divergence = trained.divergence,
        .parameters = model.parameters().host(),
        .blas_library = DescribeBlas(),
        .torch_threads = IsEmulated(options_.job) ? 0 : TorchThreads()},

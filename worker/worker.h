@@ -70,9 +70,14 @@ class Worker {
     net::WireBytes wire_before;  // of the training loop
     net::WireBytes wire_after;
     std::vector<proto::AllReduceRange> all_reduces;
+    std::string divergence;  // why the training was stopped; "" where it was not
   };
+  void LogEndOfTraining(const Trained& trained, int64_t samples_done) const;
   absl::Status WriteResults(const Trained& trained, const Dataset& test, const StepPlan& plan,
                             Model& model, const BucketPlan& buckets);
+  absl::Status WriteReport(const Trained& trained,
+                           const std::vector<proto::Evaluation>& evaluations, const StepPlan& plan,
+                           Model& model, const BucketPlan& buckets);
 
   const WorkerOptions options_;
   Clock& clock_;

@@ -91,9 +91,11 @@ absl::Status WriteWorkerReport(const WorkerReportInputs& inputs, const std::stri
   report.set_payload_sent_bytes(inputs.counters.payload_sent_bytes);
   report.set_payload_received_bytes(inputs.counters.payload_received_bytes);
   report.set_synchronisations(inputs.counters.synchronisations);
+  report.set_late_pushes(inputs.counters.late_pushes);
   report.set_wire_sent_bytes(inputs.wire_after.sent - inputs.wire_before.sent);
   report.set_wire_received_bytes(inputs.wire_after.received - inputs.wire_before.received);
   for (const proto::AllReduceRange& range : inputs.all_reduces) *report.add_all_reduces() = range;
+  report.set_divergence(inputs.divergence);
   report.set_parameter_fingerprint(Fingerprint(inputs.parameters));
   report.set_parameter_norm(std::sqrt(SumOfSquares(inputs.parameters)));
   report.set_parameter_count(static_cast<int64_t>(inputs.parameters.size()));

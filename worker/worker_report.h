@@ -39,6 +39,7 @@ struct WorkerReportInputs {
   net::WireBytes wire_before;
   net::WireBytes wire_after;
   const std::vector<proto::AllReduceRange>& all_reduces;
+  std::string divergence;  // why the training was stopped; "" where it was not
   std::span<const float> parameters;
   std::string blas_library;
   int torch_threads = 0;  // 0: it computed nothing with LibTorch

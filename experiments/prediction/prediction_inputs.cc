@@ -135,7 +135,10 @@ void TakeStrategy(const proto::Job& job, const RunResult& run, PredictionInputs&
   }
   if (!traits.updates_here) cost.update_s = 0;
   if (job.strategy() == proto::Strategy::ps_ssp) cost.pace = Pace::kBoundedStale;
-  if (job.strategy() == proto::Strategy::ps_async) cost.pace = Pace::kAsync;
+  const bool one_push_an_update = job.strategy() == proto::Strategy::ps_async ||
+                                  job.strategy() == proto::Strategy::ps_async_dc ||
+                                  job.strategy() == proto::Strategy::ps_async_scaled;
+  if (one_push_an_update) cost.pace = Pace::kAsync;
   if (traits.local_steps) {
     cost.pace = Pace::kLocalSteps;
     cost.exchanged_share = ExchangedShare(job, run.steps, run.warmup_steps_left_out);
@@ -174,6 +177,11 @@ absl::Status TakeAlgorithms(const proto::Job& job, const RunResult& run, Predict
             : absl::StrCat("no formula here for the algorithm ", algorithm));
   }
   return absl::OkStatus();
+}
+
+bool HasFormula(proto::Strategy::Name strategy) {
+  return strategy != proto::Strategy::ps_backup && strategy != proto::Strategy::ps_elastic &&
+         strategy != proto::Strategy::ps_groups;
 }
 
 bool HasRole(const std::string& name, const char* role) { return absl::StartsWith(name, role); }
@@ -256,6 +264,10 @@ absl::StatusOr<PredictionInputs> MakePredictionInputs(const RunResult& run,
   ASSIGN_OR_RETURN(const proto::Job job, ParseJob(run.resolved_job, "resolved_job"));
   if (TraitsOf(job).one_process) {
     return absl::FailedPreconditionError("the base that the others are predicted from");
+  }
+  if (!HasFormula(job.strategy())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("no formula here for the strategy ", StrategyName(job.strategy())));
   }
   if (run.workers < 1 || (TraitsOf(job).servers && run.servers < 1)) {
     return absl::InvalidArgumentError("the line names no workers or servers");

@@ -139,11 +139,11 @@ constexpr Metric kMetrics[] = {
      Of<&R::time_to_target_s>, FormatNumber},
     {"updates_per_global_batch", "Updates a global batch",
      "Optimizer updates that the samples of one global batch make: 1 where gradients are averaged, "
-     "one for each worker where each push is applied.",
+     "one for each worker or group where each push is applied.",
      Of<&R::updates_per_global_batch>, FormatCount},
     {"effective_learning_rate", "Effective learning rate",
-     "Peak rate of one update times the updates a global batch: what a synchronous run would need "
-     "to move as far, to first order.",
+     "Peak rate of one update, lowered as the servers did for staleness on the mean, times the "
+     "updates a global batch: what a synchronous run would need to move as far, to first order.",
      Of<&R::effective_learning_rate>, FormatNumber},
     {"loss_curve", "Training loss",
      "Mean over a window of steps of all workers (at most 200 windows a run), before each update; "
@@ -165,6 +165,9 @@ constexpr Metric kMetrics[] = {
     {"lead_steps_max", "Largest lead, steps",
      "Steps of the fastest worker ahead of the slowest when a server's reply left.",
      Of<&R::lead_steps_max>, FormatCount},
+    {"late_pushes", "Late pushes",
+     "Part pushes that came after their step had closed and changed nothing, over all servers.",
+     Of<&R::late_pushes>, FormatCount},
     // Ranks.
     {"worker_figures.samples_per_second", "Worker's samples/s",
      "The worker's own samples over its own measured time.", nullptr, FormatNumber},

@@ -132,7 +132,7 @@ Table StalenessTable(const std::vector<const StrategySummary*>& strategies) {
   return MakeTable("Staleness", "",
                    {NameColumn(), MetricColumn("staleness.mean"), MetricColumn("staleness.max"),
                     TypicalColumn("Pushes by staleness", "staleness.histogram", WriteHistogram),
-                    MetricColumn("lead_steps_max"),
+                    MetricColumn("lead_steps_max"), MetricColumn("late_pushes"),
                     TypicalColumn("Replies held", "worker_figures.held_replies", WriteHeld)},
                    strategies);
 }

@@ -211,7 +211,9 @@ void ReduceBuckets(const proto::Job& job, const AlignedRun& run, RunResult& resu
 // What a worker should send and receive in a synchronised step.
 double FormulaBytes(const proto::Job& job, const proto::WorkerReport& worker,
                     const RunResult& result) {
-  if (!TraitsOf(job).collective || result.buckets.empty() || worker.all_reduces().empty()) {
+  const StrategyTraits traits = TraitsOf(job);
+  if (!traits.collective || traits.servers || result.buckets.empty() ||
+      worker.all_reduces().empty()) {
     return BytesPerSynchronisation(job, static_cast<double>(result.model_bytes));
   }
   double formula = 0;
@@ -252,6 +254,7 @@ void ReduceServers(const AlignedRun& run, RunResult& result) {
     for (size_t i = 0; i < slots; ++i) histogram[i] += report.staleness_histogram(i);
     result.staleness.max = std::max(result.staleness.max, report.staleness_max());
     result.lead_steps_max = std::max(result.lead_steps_max, report.lead_steps_max());
+    for (const int64_t late : report.late_pushes()) result.late_pushes += late;
   }
   if (parameter_bytes > 0) {
     result.shard_imbalance = largest_bytes * run.servers.size() / parameter_bytes;
@@ -271,12 +274,23 @@ int64_t Machines(const RunResult& run) {
   return one_machine ? run.workers + run.servers : run.nodes;
 }
 
+// By how much servers lowered the learning rate of pushes for their staleness: the mean over them.
+double RateCorrection(const AlignedRun& run) {
+  double scheduled = 0, effective = 0;
+  for (const proto::ProcessReport* server : run.servers) {
+    scheduled += server->server().scheduled_learning_rate();
+    effective += server->server().effective_learning_rate();
+  }
+  return scheduled > 0 ? effective / scheduled : 1;
+}
+
 void ReduceLearning(const proto::Job& job, const AlignedRun& run, RunResult& result) {
   const LearningRateSchedule schedule(job.learning_rate(), job.global_batch(), result.steps);
   result.learning_rate_peak = schedule.peak();
-  result.updates_per_global_batch = TraitsOf(job).update_per_push ? result.workers : 1;
-  result.effective_learning_rate =
-      result.learning_rate_peak * PushRateFactor(job) * result.updates_per_global_batch;
+  result.updates_per_global_batch = UpdatesPerGlobalBatch(job);
+  result.effective_learning_rate = result.learning_rate_peak * PushRateFactor(job) *
+                                   RateCorrection(run) *
+                                   static_cast<double>(result.updates_per_global_batch);
   // An emulated model's loss is none.
   if (!IsEmulated(job)) result.loss_curve = LossCurve(run);
   result.accuracy_curve = AccuracyCurve(run);

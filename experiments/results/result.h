@@ -245,8 +245,10 @@ struct RunResult {
 
   StalenessFigures staleness;
   int64_t lead_steps_max = 0;
+  int64_t late_pushes = 0;  // of parts, dropped since their step had closed
   double learning_rate_peak = 0;
-  // Optimizer updates that one global batch makes, and peak times that.
+  // Optimizer updates that one global batch makes; and the rate of one at the peak, corrected as
+  // servers corrected it on the mean, times that.
   int64_t updates_per_global_batch = 1;
   double effective_learning_rate = 0;
 

@@ -211,6 +211,7 @@ void Fields(Archive& a, RunResult& v) {
   a("bytes_to_target", v.bytes_to_target);
   a("staleness", v.staleness);
   a("lead_steps_max", v.lead_steps_max);
+  a.Later("late_pushes", v.late_pushes);
   a("learning_rate_peak", v.learning_rate_peak);
   a("updates_per_global_batch", v.updates_per_global_batch);
   a("effective_learning_rate", v.effective_learning_rate);

@@ -95,6 +95,16 @@ bool TimesInRange(const proto::ProcessReport& report) {
          TimeInRange(report.worker().train_end_ns());
 }
 
+// A row stands for the steps up to the next recorded one, but for none of those that a late worker
+// of ps_backup left out: every so many steps are recorded, at their least distance.
+void SetStandsForSteps(std::vector<StepRow>& rows) {
+  int64_t stride = std::numeric_limits<int64_t>::max();
+  for (size_t i = 0; i + 1 < rows.size(); ++i) {
+    stride = std::min(stride, rows[i + 1].step - rows[i].step);
+  }
+  for (size_t i = 0; i + 1 < rows.size(); ++i) rows[i].stands_for_steps = stride;
+}
+
 absl::StatusOr<WorkerTrack> ReadWorker(const proto::ProcessReport& report) {
   RETURN_IF_ERROR(CheckColumns(report));
   if (!TimesInRange(report)) return Invalid(report, "a time is out of range");
@@ -130,9 +140,7 @@ absl::StatusOr<WorkerTrack> ReadWorker(const proto::ProcessReport& report) {
     last_step = row.step;
     track.rows.push_back(std::move(row));
   }
-  for (size_t i = 0; i + 1 < track.rows.size(); ++i) {
-    track.rows[i].stands_for_steps = track.rows[i + 1].step - track.rows[i].step;
-  }
+  SetStandsForSteps(track.rows);
   return track;
 }
 

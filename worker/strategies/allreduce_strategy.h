@@ -8,12 +8,12 @@
 #ifndef CROSSOVER_WORKER_STRATEGIES_ALLREDUCE_STRATEGY_H_
 #define CROSSOVER_WORKER_STRATEGIES_ALLREDUCE_STRATEGY_H_
 
+#include <cstdint>
 #include <memory>
-#include <vector>
 
-#include "allreduce/collective_thread.h"
 #include "core/optimizer.h"
 #include "core/strategy.h"
+#include "worker/strategies/bucket_sums.h"
 #include "worker/strategies/strategy_context.h"
 
 namespace crossover::worker {
@@ -30,7 +30,6 @@ class AllReduceStrategy final : public Strategy {
   StrategyCounters counters() const override;
 
  private:
-  absl::Status WaitForBucket(const Bucket& bucket);
   void ApplyBucket(const Bucket& bucket);
 
   const StrategyContext context_;
@@ -38,8 +37,7 @@ class AllReduceStrategy final : public Strategy {
   int64_t step_ = 0;
   int64_t steps_done_ = 0;
   allreduce::StreamCounters at_start_;
-  std::vector<int64_t> sum_of_bucket_;  // its number in thread_, of this step; -1 until ready
-  std::unique_ptr<allreduce::CollectiveThread> thread_;  // null without a communicator
+  std::unique_ptr<BucketSums> sums_;  // null without a communicator
 };
 
 }  // namespace crossover::worker

@@ -2,7 +2,7 @@
 
 #include "core/reduce.h"
 #include "core/status.h"
-#include "worker/strategies/server_start.h"
+#include "worker/strategies/server_parameters.h"
 
 namespace crossover::worker {
 

@@ -2,7 +2,7 @@
 
 #include "core/status.h"
 #include "core/strategy_traits.h"
-#include "worker/strategies/server_start.h"
+#include "worker/strategies/server_parameters.h"
 
 namespace crossover::worker {
 
@@ -28,20 +28,22 @@ absl::Status ParameterServerStrategy::EndStep() {
   return absl::OkStatus();
 }
 
+int64_t ParameterServerStrategy::NextStep(int64_t step) const {
+  return ps::OpenStep(policy_, step, context_.servers->OldestVersion());
+}
+
 absl::Status ParameterServerStrategy::Finish() {
-  // A push that others have yet to make would change what this worker holds.
-  if (TraitsOf(context_.job).update_per_push) {
-    RETURN_IF_ERROR(context_.barrier("last push"));
-    RETURN_IF_ERROR(context_.servers->Pull(context_.parameters.host()));
-    RETURN_IF_ERROR(context_.barrier("last pull"));
-  }
+  if (TraitsOf(context_.job).update_per_push) RETURN_IF_ERROR(TakeLastParameters(context_));
   return context_.servers->Leave();
 }
 
 StrategyCounters ParameterServerStrategy::counters() const {
   return {.payload_sent_bytes = at_end_.sent_bytes - at_start_.sent_bytes,
           .payload_received_bytes = at_end_.received_bytes - at_start_.received_bytes,
-          .synchronisations = steps_done_};
+          .synchronisations = steps_done_,
+          .late_pushes = at_end_.versions.late_pushes,
+          .staleness_max = at_end_.versions.staleness_max,
+          .mixed_version_steps = at_end_.versions.mixed_version_steps};
 }
 
 }  // namespace crossover::worker

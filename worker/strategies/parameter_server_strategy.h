@@ -9,23 +9,27 @@
 #define CROSSOVER_WORKER_STRATEGIES_PARAMETER_SERVER_STRATEGY_H_
 
 #include "core/strategy.h"
+#include "ps/policy.h"
 #include "worker/strategies/strategy_context.h"
 
 namespace crossover::worker {
 
 class ParameterServerStrategy final : public Strategy {
  public:
-  explicit ParameterServerStrategy(const StrategyContext& context) : context_(context) {}
+  explicit ParameterServerStrategy(const StrategyContext& context)
+      : context_(context), policy_(ps::PolicyFor(context.job)) {}
 
   absl::Status Start() override;
   void BeginStep(int64_t step) override;
   void BucketReady(int bucket) override;
   absl::Status EndStep() override;
+  int64_t NextStep(int64_t step) const override;
   absl::Status Finish() override;
   StrategyCounters counters() const override;
 
  private:
   const StrategyContext context_;
+  const ps::Policy policy_;
   int64_t step_ = 0;
   int64_t steps_done_ = 0;
   ps::ClientCounters at_start_;

@@ -28,7 +28,8 @@ struct StrategyContext {
   int rank = 0;
   // Ranks whose gradients are in an update: what the fp32 sum is divided by.
   int contributors = 1;
-  // Whichever the strategy needs (UsesCollectives, UsesServers); the others are null.
+  // Whichever the strategy needs here (UsesCollectives, TalksToServers); the others are null. The
+  // communicator is of the worker's group (GroupOf).
   allreduce::Communicator* communicator = nullptr;
   ps::Client* servers = nullptr;
   // Blocks until every worker has come here; bounded by the run's deadlines.

@@ -2,6 +2,8 @@
 
 #include "core/check.h"
 #include "worker/strategies/allreduce_strategy.h"
+#include "worker/strategies/elastic_strategy.h"
+#include "worker/strategies/groups_strategy.h"
 #include "worker/strategies/local_strategy.h"
 #include "worker/strategies/parameter_server_strategy.h"
 
@@ -21,8 +23,13 @@ struct Entry {
 constexpr Entry kStrategies[] = {
     {proto::Strategy::single, Make<AllReduceStrategy>},  // an AllReduce of one
     {proto::Strategy::ps_sync, Make<ParameterServerStrategy>},
+    {proto::Strategy::ps_backup, Make<ParameterServerStrategy>},
     {proto::Strategy::ps_ssp, Make<ParameterServerStrategy>},
     {proto::Strategy::ps_async, Make<ParameterServerStrategy>},
+    {proto::Strategy::ps_async_dc, Make<ParameterServerStrategy>},
+    {proto::Strategy::ps_async_scaled, Make<ParameterServerStrategy>},
+    {proto::Strategy::ps_elastic, Make<ElasticStrategy>},
+    {proto::Strategy::ps_groups, Make<GroupsStrategy>},
     {proto::Strategy::allreduce_ring, Make<AllReduceStrategy>},
     {proto::Strategy::local_sgd, Make<LocalStrategy>},
 };

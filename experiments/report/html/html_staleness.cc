@@ -70,11 +70,13 @@ std::string HeldTable(const std::vector<const StrategySummary*>& strategies) {
 
 std::string StalenessSection(const Study& study) {
   std::vector<const StrategySummary*> served;
+  bool some_late = false;
   std::string histograms, fresh;
   for (const StrategySummary* strategy : Succeeded(study)) {
     const RunResult& run = *TypicalRun(*strategy);
     if (run.servers == 0) continue;
     served.push_back(strategy);
+    some_late = some_late || run.late_pushes > 0;
     if (PushesOf(run.staleness) <= 0) continue;
     if (run.staleness.max == 0) {
       absl::StrAppend(&fresh, fresh.empty() ? "" : ", ", strategy->strategy);
@@ -91,9 +93,9 @@ std::string StalenessSection(const Study& study) {
     absl::StrAppend(&out, "<p>Every push of ", EscapeHtml(fresh), " had staleness 0.</p>\n");
   }
   if (!histograms.empty()) absl::StrAppend(&out, "<div class=\"columns\">", histograms, "</div>\n");
-  return absl::StrCat(out,
-                      StrategyTable(served, {"staleness.mean", "staleness.max", "lead_steps_max"}),
-                      HeldTable(served));
+  std::vector<std::string> metrics = {"staleness.mean", "staleness.max", "lead_steps_max"};
+  if (some_late) metrics.emplace_back("late_pushes");
+  return absl::StrCat(out, StrategyTable(served, metrics), HeldTable(served));
 }
 
 }  // namespace crossover::experiments

@@ -10,13 +10,12 @@ namespace {
 
 // Each with a marker of its own, by which its look is known.
 constexpr StrategyLook kLooks[] = {
-    {"single", "#222222", "none", "circle"},
-    {"ps_sync", "#0072b2", "7 3", "square"},
-    {"ps_ssp", "#56b4e9", "3 3", "diamond"},
-    {"ps_async", "#d55e00", "9 3 2 3", "triangle"},
-    {"allreduce_ring", "#009e73", "none", "cross"},
-    {"local_sgd", "#cc79a7", "5 2", "star"},
-    {"", "#777777", "1 2", "plus"},  // all others
+    {"single", "#222222", "none", "circle"},       {"ps_sync", "#0072b2", "7 3", "square"},
+    {"ps_ssp", "#56b4e9", "3 3", "diamond"},       {"ps_async", "#d55e00", "9 3 2 3", "triangle"},
+    {"ps_backup", "#004c99", "2 4", "frame"},      {"ps_async_dc", "#a33c00", "4 2", "wedge"},
+    {"ps_async_scaled", "#c77700", "1 3", "flag"}, {"ps_elastic", "#7d4a9c", "6 2 2 2", "ring"},
+    {"ps_groups", "#5c8a00", "8 2 1 2", "bars"},   {"allreduce_ring", "#009e73", "none", "cross"},
+    {"local_sgd", "#cc79a7", "5 2", "star"},       {"", "#777777", "1 2", "plus"},  // all others
 };
 
 }  // namespace
@@ -57,6 +56,11 @@ height="4" fill="#e6e6e6"/><circle cx="1" cy="1" r=".7" fill="#8a8a8a"/></patter
 <path id="cross" d="M-3.6-3.6 3.6 3.6M-3.6 3.6 3.6-3.6" stroke-width="2.2"/>
 <path id="star" d="M0-4.4V4.4M-4.4 0H4.4M-3-3 3 3M-3 3 3-3" stroke-width="1.4"/>
 <path id="plus" d="M-4 0H4M0-4V4" stroke-width="2.2"/>
+<path id="frame" d="M-3.2-3.2H3.2V3.2H-3.2z" fill="none" stroke-width="1.8"/>
+<path id="wedge" d="M0 4.6 4.4-3.4H-4.4z"/>
+<path id="flag" d="M-3.4 4.4V-4.4L4.4 0z"/>
+<circle id="ring" r="3.2" fill="none" stroke-width="1.8"/>
+<path id="bars" d="M-2.6-4V4M2.6-4V4" stroke-width="2.2"/>
 )svg";
   for (const StrategyLook& look : kLooks) {
     absl::StrAppend(&out, "<g id=\"mark-", look.marker, "\" fill=\"", look.color, "\" stroke=\"",

@@ -41,6 +41,14 @@
       c.moveTo(0, -1.2 * r); c.lineTo(0, 1.2 * r); c.moveTo(-1.2 * r, 0); c.lineTo(1.2 * r, 0);
       c.moveTo(-r, -r); c.lineTo(r, r); c.moveTo(-r, r); c.lineTo(r, -r); c.stroke();
     },
+    frame: (c, r) => { c.rect(-r, -r, 2 * r, 2 * r); c.stroke(); },
+    wedge: (c, r) => { c.moveTo(0, 1.3 * r); c.lineTo(1.2 * r, -r); c.lineTo(-1.2 * r, -r); c.fill(); },
+    flag: (c, r) => { c.moveTo(-r, 1.2 * r); c.lineTo(-r, -1.2 * r); c.lineTo(1.3 * r, 0); c.fill(); },
+    ring: (c, r) => { c.arc(0, 0, r, 0, 2 * Math.PI); c.stroke(); },
+    bars: (c, r) => {
+      c.moveTo(-.8 * r, -1.2 * r); c.lineTo(-.8 * r, 1.2 * r);
+      c.moveTo(.8 * r, -1.2 * r); c.lineTo(.8 * r, 1.2 * r); c.stroke();
+    },
   };
 
   function drawMarkers(plot, index, curve, every) {

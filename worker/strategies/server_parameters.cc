@@ -1,4 +1,4 @@
-#include "worker/strategies/server_start.h"
+#include "worker/strategies/server_parameters.h"
 
 #include "core/status.h"
 
@@ -9,6 +9,12 @@ absl::Status ShareFirstParameters(const StrategyContext& context) {
     RETURN_IF_ERROR(context.servers->Initialize(context.parameters.host()));
   }
   return context.servers->Pull(context.parameters.host());
+}
+
+absl::Status TakeLastParameters(const StrategyContext& context) {
+  RETURN_IF_ERROR(context.barrier("last push"));
+  RETURN_IF_ERROR(context.servers->Pull(context.parameters.host()));
+  return context.barrier("last pull");
 }
 
 }  // namespace crossover::worker
