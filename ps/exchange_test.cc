@@ -105,11 +105,11 @@ TEST(Exchange, ALateWorkerIsToldAndGoesOnWithTheOpenStep) {
   Timeline timeline(cluster.clock());
   auto first = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
   auto late = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), timeline);
-  std::vector<float> parameters(kLength), late_parameters(kLength);
+  std::vector<float> parameters(kTestLength), late_parameters(kTestLength);
   ASSERT_TRUE(first->Initialize(FirstParameters()).ok());
   ASSERT_TRUE(first->Pull(parameters).ok());
   ASSERT_TRUE(late->Pull(late_parameters).ok());
-  const std::vector<float> gradient(kLength, 1);
+  const std::vector<float> gradient(kTestLength, 1);
   const auto step = [&gradient](Client& client, int64_t step, std::vector<float>& parameters) {
     client.BeginStep(step, gradient, parameters);
     for (int bucket = 0; bucket < 3; ++bucket) client.PushBucket(bucket);
@@ -146,15 +146,15 @@ TEST(Exchange, CountsStepsThatBeginWithPartsOfDifferentVersions) {
   Timeline timeline(cluster.clock());
   auto first = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
   auto second = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), timeline);
-  std::vector<float> parameters(kLength);
+  std::vector<float> parameters(kTestLength);
   ASSERT_TRUE(first->Initialize(FirstParameters()).ok());
   ASSERT_TRUE(first->Pull(parameters).ok());
   ASSERT_TRUE(second->Pull(parameters).ok());
-  const std::vector<float> gradient(kLength, 1);
+  const std::vector<float> gradient(kTestLength, 1);
   second->BeginStep(0, gradient, parameters);
   second->PushBucket(0);
   cluster.WaitUntil([&] { return cluster.server(0).report().pushes() == 10; });
-  std::vector<float> other(kLength);
+  std::vector<float> other(kTestLength);
   first->BeginStep(0, gradient, other);
   for (int bucket = 0; bucket < 3; ++bucket) first->PushBucket(bucket);
   ASSERT_TRUE(first->Wait().ok());
