@@ -60,7 +60,8 @@ class Client::Impl final : public FrameHandler {
   absl::Status OnAck(int server, const FrameHeader& header);
   absl::Status OnReply(int server, const FrameHeader& header, const Payload& values);
   void SendToEach(int channels, FrameKind kind, std::span<const std::byte> payload);
-  absl::Status ExchangeAll(Awaited awaited);
+  absl::Status ExchangeAll(Awaited awaited, std::span<const float> source,
+                           std::span<float> destination);
   void QueueLocked(const Part& part, Awaited awaited);
   void SendAllLocked();
   void SendLocked(int server);
@@ -137,6 +138,7 @@ Client::Impl::~Impl() {
   streams_.clear();  // and their channels, which may still write what they were lent
   CROSSOVER_CHECK(lender_.WaitUntilReturned(kReturnS),
                   "gRPC returns the buffers of a channel that was closed");
+  loop_.Stop();  // before what its thread has used
 }
 
 absl::Status Client::Impl::Connect() {
@@ -212,26 +214,21 @@ absl::Status Client::Impl::WaitFor(Predicate done) {
 
 absl::Status Client::Impl::Initialize(std::span<const float> parameters) {
   CheckSize(parameters.size());
-  {
-    const std::lock_guard lock(mutex_);
-    source_ = parameters;
-  }
-  return ExchangeAll(Awaited::kAck);
+  return ExchangeAll(Awaited::kAck, parameters, {});
 }
 
 absl::Status Client::Impl::Pull(std::span<float> parameters) {
   CheckSize(parameters.size());
-  {
-    const std::lock_guard lock(mutex_);
-    destination_ = parameters;
-  }
-  return ExchangeAll(Awaited::kPull);
+  return ExchangeAll(Awaited::kPull, {}, parameters);
 }
 
 // A frame for each part, until all have been answered.
-absl::Status Client::Impl::ExchangeAll(Awaited awaited) {
+absl::Status Client::Impl::ExchangeAll(Awaited awaited, std::span<const float> source,
+                                       std::span<float> destination) {
   {
     const std::lock_guard lock(mutex_);
+    source_ = source;
+    destination_ = destination;
     awaited_parts_ = static_cast<int>(awaited_.size());
     for (const Part& part : plan_.parts) QueueLocked(part, awaited);
     SendAllLocked();
