@@ -22,39 +22,45 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SIMULATE = os.path.join(ROOT, "bazel-bin/worker/simulation/simulate")
 BURSTS = ["--straggler.burst_steps=2", "--straggler.burst_share=0.2", "--straggler.wanders"]
+HIGH_RATE = "--learning_rate.base=0.2"
 MOMENTUM = ["--optimizer.name=nesterov", "--learning_rate.base=0.005"]
-SEEDS_OF_TUNING = ["--seed=101", "--comparison.repetitions=2"]
+SEEDS = range(1, 7)
+SEEDS_OF_TUNING = range(101, 103)  # others, so that what is chosen by them is not judged by them
 
 
 def workers(count, *flags):
     return ["--workers=%d" % count, "--global_batch=%d" % (32 * count), *flags]
 
 
-# Name -> (spec, what the reader compares with, {variant: flags}).
+# Name -> (spec, seeds, what the others are compared with, {variant: flags}).
 EXPERIMENTS = {
-    "workers": ("consistency_workers", "1 worker ps_async", {
+    "workers": ("consistency_workers", SEEDS, "1 worker ps_async", {
         "1 worker": workers(1, "--comparison.strategies=ps_async"),
         **{"%d workers" % n: workers(n) for n in (16, 32, 64)}}),
-    "momentum": ("consistency_workers", "1 worker ps_async", {
-        "1 worker": workers(1, "--comparison.strategies=ps_async", *MOMENTUM),
-        **{"%d workers" % n: workers(n, *MOMENTUM) for n in (16, 32, 64)}}),
-    "rules": ("consistency_rules", "32 workers ps_sync", {
+    "slow_worker": ("consistency_slow_worker", SEEDS, "alike ps_sync", {
+        "alike": ["--straggler.rank=-1", "--straggler.factor=1"],
+        "for ever": [],
+        "in bursts": BURSTS}),
+    "rules": ("consistency_rules", SEEDS, "32 workers ps_sync", {
         "32 workers": [],
         "32 workers, outer optimizer": [
             "--comparison.strategies=local_sgd", "--local_sgd.outer_learning_rate=0.7",
             "--local_sgd.outer_momentum=0.9"]}),
-    "slow_worker": ("consistency_slow_worker", "alike ps_sync", {
-        "alike": ["--straggler.rank=-1", "--straggler.factor=1"],
-        "for ever": [],
-        "in bursts": BURSTS}),
-    "tune": ("consistency_workers", "1 worker ps_async", {
+    "high_rate": ("consistency_workers", SEEDS, "1 worker ps_async", {
+        "1 worker": workers(1, "--comparison.strategies=ps_async", HIGH_RATE),
+        **{"%d workers" % n: workers(n, "--comparison.strategies=ps_async,ps_async_scaled", HIGH_RATE)
+           for n in (16, 32)}}),
+    "momentum": ("consistency_workers", SEEDS, "1 worker ps_async", {
+        "1 worker": workers(1, "--comparison.strategies=ps_async", *MOMENTUM),
+        **{"%d workers" % n: workers(n, *MOMENTUM) for n in (16, 32)}}),
+    "tune": ("consistency_workers", SEEDS_OF_TUNING, "16 workers, lambda 0 ps_async", {
         **{"1 worker, rate %s" % rate: workers(
-            1, "--comparison.strategies=ps_async", "--learning_rate.base=%s" % rate, *SEEDS_OF_TUNING)
+            1, "--comparison.strategies=ps_async", "--learning_rate.base=%s" % rate)
            for rate in (0.02, 0.05, 0.1, 0.2)},
-        **{"32 workers, lambda %s" % value: workers(
-            32, "--comparison.strategies=ps_async_dc", "--ps.delay_compensation=%s" % value,
-            *SEEDS_OF_TUNING)
-           for value in (0.04, 1, 10, 100)}}),
+        "16 workers, lambda 0": workers(16, "--comparison.strategies=ps_async"),
+        **{"16 workers, lambda %s" % value: workers(
+            16, "--comparison.strategies=ps_async_dc", "--ps.delay_compensation=%s" % value)
+           for value in (0.04, 0.4, 2, 5, 10)}}),
 }
 
 
@@ -74,19 +80,20 @@ def shown(values, scale, digits):
 
 
 def read(path):
-    """{(experiment, variant): lines}."""
+    """{(experiment, variant, seed): lines}."""
     lines = {}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             for line in map(json.loads, file):
-                lines.setdefault((line["experiment"], line["variant"]), []).append(line)
+                key = line["experiment"], line["variant"], line["seed"]
+                lines.setdefault(key, []).append(line)
     return lines
 
 
-def simulate(experiment, variant):
-    spec, _, variants = EXPERIMENTS[experiment]
+def simulate(experiment, variant, seed):
+    spec, _, _, variants = EXPERIMENTS[experiment]
     command = [SIMULATE, os.path.join(ROOT, "experiments/specs", spec + ".textproto"),
-               *variants[variant]]
+               "--seed=%d" % seed, "--comparison.repetitions=1", *variants[variant]]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return [{"experiment": experiment, "variant": variant, **json.loads(line)}
             for line in output.splitlines()]
@@ -94,10 +101,11 @@ def simulate(experiment, variant):
 
 def run_missing(experiments, path, jobs):
     done = read(path)
-    missing = [(e, v) for e in experiments for v in EXPERIMENTS[e][2] if (e, v) not in done]
+    keys = [(name, variant, seed) for name in experiments for seed in EXPERIMENTS[name][1]
+            for variant in EXPERIMENTS[name][3]]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool, \
             open(path, "a", encoding="utf-8") as file:
-        for lines in pool.map(lambda key: simulate(*key), missing):
+        for lines in pool.map(lambda key: simulate(*key), [key for key in keys if key not in done]):
             file.writelines(json.dumps(line) + "\n" for line in lines)
             file.flush()
 
@@ -105,15 +113,17 @@ def run_missing(experiments, path, jobs):
 def by_row(experiment, lines):
     """{row's name: {seed: line}}, in the experiment's order."""
     rows = {}
-    for variant in EXPERIMENTS[experiment][2]:
-        for line in lines.get((experiment, variant), []):
+    _, seeds, _, variants = EXPERIMENTS[experiment]
+    for key in [(experiment, variant, seed) for variant in variants for seed in seeds]:
+        for line in lines.get(key, []):
+            variant = line["variant"]
             rows.setdefault("%s %s" % (variant, line["strategy"]), {})[line["seed"]] = line
     return rows
 
 
 def table(experiment, lines):
     rows = by_row(experiment, lines)
-    base = rows.get(EXPERIMENTS[experiment][1], {})
+    base = rows.get(EXPERIMENTS[experiment][2], {})
     yield "| %s | accuracy, %% | less the base's, points | virtual samples/s | staleness | held, ms | " \
           "late | stopped learning |" % experiment
     yield "|" + "---|" * 8
