@@ -45,7 +45,9 @@ EXPERIMENTS = {
         "32 workers": [],
         "32 workers, outer optimizer": [
             "--comparison.strategies=local_sgd", "--local_sgd.outer_learning_rate=0.7",
-            "--local_sgd.outer_momentum=0.9"]}),
+            "--local_sgd.outer_momentum=0.9"],
+        "32 workers, a tenth of the rate": [
+            "--comparison.strategies=ps_elastic,local_sgd", "--learning_rate.base=0.02"]}),
     "high_rate": ("consistency_workers", SEEDS, "1 worker ps_async", {
         "1 worker": workers(1, "--comparison.strategies=ps_async", HIGH_RATE),
         **{"%d workers" % n: workers(n, "--comparison.strategies=ps_async,ps_async_scaled", HIGH_RATE)
@@ -73,10 +75,8 @@ def spread(values):
     return medians[49], medians[1949]
 
 
-def shown(values, scale, digits):
-    low, high = spread(values)
-    return "%.*f (%.*f to %.*f)" % (
-        digits, scale * statistics.median(values), digits, scale * low, digits, scale * high)
+def shown(values):
+    return "%.1f (%.1f to %.1f)" % (statistics.median(values), *spread(values))
 
 
 def read(path):
@@ -121,23 +121,28 @@ def by_row(experiment, lines):
     return rows
 
 
+def difference(runs, other):
+    """Of accuracies in points, paired by seed; nothing of a row with itself."""
+    if runs is other or not runs.keys() & other.keys():
+        return ""
+    return shown([100 * (runs[seed]["accuracy"] - other[seed]["accuracy"])
+                  for seed in runs if seed in other])
+
+
 def table(experiment, lines):
     rows = by_row(experiment, lines)
     base = rows.get(EXPERIMENTS[experiment][2], {})
-    yield "| %s | accuracy, %% | less the base's, points | virtual samples/s | staleness | held, ms | " \
-          "late | stopped learning |" % experiment
+    yield "| %s | accuracy, %% | less %s | less ps_async beside it | 1000 samples/s | staleness | " \
+          "held, ms | ceased to learn |" % (experiment, EXPERIMENTS[experiment][2])
     yield "|" + "---|" * 8
     for name, runs in rows.items():
         values = list(runs.values())
-        paired = [runs[seed]["accuracy"] - base[seed]["accuracy"] for seed in runs if seed in base]
-        held_s = [statistics.mean(run["held_s"]) for run in values]
-        yield "| %s | %s | %s | %.0f | %.1f | %.1f | %.0f | %d of %d |" % (
-            name, shown([run["accuracy"] for run in values], 100, 2),
-            shown(paired, 100, 2) if paired and runs is not base else "",
-            statistics.median(run["samples_per_s"] for run in values),
+        beside = rows.get(name.rsplit(" ", 1)[0] + " ps_async", {})
+        yield "| %s | %s | %s | %s | %s | %.1f | %.1f | %d of %d |" % (
+            name, shown([100 * run["accuracy"] for run in values]), difference(runs, base),
+            difference(runs, beside), shown([run["samples_per_s"] / 1000 for run in values]),
             statistics.median(run["staleness_mean"] for run in values),
-            1e3 * statistics.median(held_s),
-            statistics.median(run["late_pushes"] for run in values),
+            1e3 * statistics.median(statistics.mean(run["held_s"]) for run in values),
             sum(run["divergence"] != "" for run in values), len(values))
 
 
