@@ -6,7 +6,7 @@
 // a part: as it was received, until it has been summed; as the sum it opened, or as
 // a contribution that waits for its turn in deterministic mode; and as its reply, until that has
 // left. Replies to all workers share one buffer. So held_bytes_max() of the report
-// (transient_bytes_max) is at most 3 x workers x credits x ps.part_bytes, whatever the model's
+// (transient_bytes_max) is at most 4 x workers x credits x ps.part_bytes, whatever the model's
 // size. A received push is held within gRPC's read buffers, which may be larger than it (256 KiB),
 // and gRPC reads ahead by a connection's window.
 #ifndef CROSSOVER_PS_SERVED_SHARDS_H_
