@@ -118,6 +118,19 @@ TEST_F(PsTest, WorkersThatWaitForNobodyAreCheckedToo) {
   EXPECT_GE(lines.ours.front().steps, 16);
 }
 
+TEST_F(PsTest, OtherFieldsOfTheServersReachThem) {
+  const std::string json = directory_ + "/lines.jsonl";
+  ChildProcess test =
+      Start({"--workers=2", "--servers=2", "--sizes=64K", "--iterations=2", "--part_bytes=4096",
+             "--set=ps.wire=bf16", "--set=ps.channels=2", "--json=" + json});
+  ASSERT_EQ(Wait(test), 0) << Log();
+  const Lines lines = Read(json);
+  ASSERT_EQ(lines.ours.size(), 1);
+  EXPECT_EQ(lines.ours.front().settings, "wire=bf16 channels=2");
+  EXPECT_EQ(lines.ours.front().wrong, 0);
+  EXPECT_THAT(Log(), HasSubstr("loopback, 2 workers, 2 servers, wire=bf16 channels=2"));
+}
+
 TEST_F(PsTest, OneValueAndManyServersAreMeasuredToo) {
   ChildProcess test = Start({"--workers=1", "--servers=3", "--sizes=4", "--iterations=1"});
   EXPECT_EQ(Wait(test), 0) << Log();

@@ -143,7 +143,8 @@ TEST_P(SwitchLabTest, DelaysAndLoses) {
   ASSERT_TRUE(connection.ok()) << connection.status();
   ASSERT_TRUE((*lab)->SetLoss("worker0", 0.5).ok());
   for (int i = 0; i < 20; ++i) {
-    EXPECT_TRUE(RoundTripUs(*connection, (*lab)->nodes()[0], (*lab)->nodes()[1]).ok());
+    // Half of the frames lost, TCP may give up.
+    if (!RoundTripUs(*connection, (*lab)->nodes()[0], (*lab)->nodes()[1]).ok()) break;
     if ((*lab)->SwitchStatistics().find("lost_frames=0; worker1") == std::string::npos) break;
   }
   EXPECT_THAT((*lab)->SwitchStatistics(), Not(HasSubstr("lost_frames=0; worker1")));

@@ -1,5 +1,5 @@
-// The server's side of a call by which an observer asks for a state: the token is checked, the state
-// is collected on gRPC's thread, and the call ends.
+// The server's side of a call by which an observer asks for a state: the token is checked, the
+// state is collected on gRPC's thread, and the call ends.
 #ifndef CROSSOVER_NET_INSPECTION_CALL_H_
 #define CROSSOVER_NET_INSPECTION_CALL_H_
 

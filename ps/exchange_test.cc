@@ -2,101 +2,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <future>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "core/gradient_norm.h"
-#include "core/optimizer.h"
-#include "core/reduce.h"
 #include "core/status.h"
 #include "core/timeline.h"
 #include "ps/client.h"
 #include "ps/exchange_testing.h"
 #include "ps/server.h"
-#include "ps/wire.h"
 
 namespace crossover::ps {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-constexpr int64_t kLength = 100;
-
-// Some gradient that depends on everything it should depend on.
-void Gradient(int worker, int64_t step, std::span<const float> parameters,
-              std::span<float> gradient) {
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    gradient[i] =
-        0.1f * parameters[i] + std::sin(static_cast<float>(i + 7 * static_cast<size_t>(worker)) +
-                                        static_cast<float>(step));
-  }
-}
-
-std::vector<float> FirstParameters() {
-  std::vector<float> parameters(kLength);
-  for (int64_t i = 0; i < kLength; ++i) parameters[i] = std::cos(static_cast<float>(i));
-  return parameters;
-}
-
-// Trains for `steps`, buckets last to first, and leaves.
-absl::Status Train(Client& client, int worker, int64_t steps, std::vector<float>& parameters) {
-  if (worker == 0) RETURN_IF_ERROR(client.Initialize(FirstParameters()));
-  RETURN_IF_ERROR(client.Pull(parameters));
-  std::vector<float> gradient(kLength);
-  for (int64_t step = 0; step < steps; ++step) {
-    Gradient(worker, step, parameters, gradient);
-    client.BeginStep(step, gradient, parameters);
-    for (int bucket = 2; bucket >= 0; --bucket) client.PushBucket(bucket);
-    RETURN_IF_ERROR(client.Wait());
-  }
-  return client.Leave();
-}
-
-// All workers of the cluster at once; returns their parameters after the last step.
-std::vector<std::vector<float>> TrainAll(TestCluster& cluster, int64_t steps) {
-  const int workers = cluster.job().workers();
-  std::vector<std::vector<float>> parameters(workers, std::vector<float>(kLength));
-  std::vector<std::thread> threads;
-  for (int worker = 0; worker < workers; ++worker) {
-    threads.emplace_back([&, worker] {
-      Timeline timeline(cluster.clock());
-      auto client = Client::Connect(cluster.ClientOptions(worker), cluster.buckets(), timeline);
-      ASSERT_TRUE(client.ok()) << client.status();
-      const absl::Status status = Train(**client, worker, steps, parameters[worker]);
-      ASSERT_TRUE(status.ok()) << status;
-      const auto value_bytes = static_cast<int64_t>(BytesOf(WireTypeOf(cluster.job())));
-      EXPECT_EQ((*client)->counters().sent_bytes, steps * kLength * value_bytes);
-      EXPECT_EQ((*client)->counters().received_bytes, steps * kLength * value_bytes);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return parameters;
-}
-
-// What all of it should come to, in one thread and without a network.
-std::vector<float> SerialSync(const proto::Job& job, int64_t steps) {
-  std::vector<float> parameters = FirstParameters();
-  Optimizer optimizer(job.optimizer(), kLength);
-  std::vector<float> gradient(kLength);
-  for (int64_t step = 0; step < steps; ++step) {
-    std::vector<float> sum(kLength);
-    for (int worker = 0; worker < job.workers(); ++worker) {
-      Gradient(worker, step, parameters, gradient);
-      if (worker == 0) {
-        sum = gradient;
-      } else {
-        AddInto(sum, gradient);
-      }
-    }
-    DivideBy(sum, job.workers());
-    ClipToNorm(job.optimizer().clip_norm(), sum);
-    optimizer.Apply(0, parameters, sum, job.learning_rate().base(), step);
-  }
-  return parameters;
-}
 
 TEST(Exchange, SyncEqualsASerialComputationToTheBit) {
   for (const int servers : {1, 2, 3}) {
@@ -117,106 +37,6 @@ TEST(Exchange, SyncEqualsASerialComputationToTheBit) {
     EXPECT_GT(report.apply_ns(), 0);
     EXPECT_EQ(report.held_replies_size(), 3);
     EXPECT_THAT(cluster.lost(), testing::IsEmpty());
-  }
-}
-
-// The norm is summed over servers, parts and buckets, with one credit as with many. The mean
-// gradient's norm is about 5.
-TEST(Exchange, ClippedSyncEqualsASerialComputationToTheBit) {
-  for (const int servers : {1, 3}) {
-    for (const int64_t credits : {1, 8}) {
-      proto::Job job = TestJob(proto::Strategy::ps_sync, 3, servers);
-      job.set_deterministic(true);
-      job.mutable_optimizer()->set_clip_norm(0.5);
-      job.mutable_ps()->set_credits(credits);
-      job.mutable_ps()->set_channels(servers);
-      TestCluster cluster(job, {40, 0, 60});
-      const std::vector<float> expected = SerialSync(job, 20);
-      for (const auto& result : TrainAll(cluster, 20)) {
-        EXPECT_EQ(result, expected) << servers << " servers, " << credits << " credits";
-      }
-      proto::Job unclipped = job;
-      unclipped.mutable_optimizer()->set_clip_norm(0);
-      EXPECT_GT(RelativeDifference(SerialSync(unclipped, 20), expected), 0.1);
-      for (int server = 0; server < servers; ++server) {
-        const proto::ServerReport report = cluster.server(server).report();
-        EXPECT_EQ(report.global_phases(), 20);
-        EXPECT_GT(report.global_phase_ns(), 0);
-        EXPECT_EQ(report.payload_received_bytes(), report.parameter_bytes() * 3 * 20);
-        EXPECT_EQ(report.payload_sent_bytes(), report.parameter_bytes() * 3 * 20);
-      }
-      EXPECT_THAT(cluster.lost(), testing::IsEmpty());
-    }
-  }
-}
-
-TEST(Exchange, NeitherChannelsNorThreadsChangeABit) {
-  for (const int channels : {1, 3}) {
-    for (const int threads : {0, 1, 3}) {
-      proto::Job job = TestJob(proto::Strategy::ps_sync, 3, 2);
-      job.set_deterministic(true);
-      job.mutable_ps()->set_credits(2);
-      job.mutable_ps()->set_channels(channels);
-      job.mutable_ps()->set_apply_threads(threads);
-      TestCluster cluster(job, {40, 0, 60});
-      const std::vector<float> expected = SerialSync(job, 10);
-      for (const auto& result : TrainAll(cluster, 10)) {
-        EXPECT_EQ(result, expected) << channels << " channels, " << threads << " threads";
-      }
-      EXPECT_THAT(cluster.lost(), testing::IsEmpty());
-    }
-  }
-}
-
-// Halves travel both ways, of which reports tell; servers sum and keep in fp32.
-TEST(Exchange, HalvesAreCloseAndHalfAsManyBytes) {
-  for (const auto wire : {proto::ParameterServer::fp16, proto::ParameterServer::bf16}) {
-    proto::Job job = TestJob(proto::Strategy::ps_sync, 3, 2);
-    job.mutable_ps()->set_wire(wire);
-    TestCluster cluster(job, {40, 0, 60});
-    const auto parameters = TrainAll(cluster, 10);
-    const std::vector<float> expected = SerialSync(job, 10);
-    const double difference = RelativeDifference(parameters[0], expected);
-    EXPECT_GT(difference, 0);  // else nothing was rounded
-    EXPECT_LT(difference, wire == proto::ParameterServer::fp16 ? 1e-3 : 1e-2);
-    for (const auto& result : parameters) EXPECT_EQ(result, parameters[0]);
-    const proto::ServerReport report = cluster.server(0).report();
-    EXPECT_EQ(report.payload_received_bytes(), report.parameter_bytes() / 2 * 3 * 10);
-    EXPECT_EQ(report.payload_sent_bytes(), report.parameter_bytes() / 2 * 3 * 10);
-  }
-}
-
-TEST(Exchange, AServerSaysWhatItHoldsAndHowEvenly) {
-  proto::Job job = TestJob(proto::Strategy::ps_async, 1, 2);
-  job.mutable_ps()->set_apply_threads(3);
-  TestCluster cluster(job, {41, 0, 59});
-  TrainAll(cluster, 1);
-  EXPECT_THAT(cluster.holdings(),
-              testing::UnorderedElementsAre("holds 204 bytes of parameters in 14 parts; the "
-                                            "largest server has 1.020 of the mean, its "
-                                            "largest of 3 apply threads 1.059",
-                                            "holds 196 bytes of parameters in 13 parts; the "
-                                            "largest server has 1.020 of the mean, its "
-                                            "largest of 3 apply threads 1.041"));
-}
-
-// However large the model, and however long the run: served_shards.h says what is held.
-TEST(Exchange, WhatServersHoldIsBoundedByCredits) {
-  constexpr int kWorkers = 4;
-  constexpr int kCredits = 3;
-  for (const auto strategy : {proto::Strategy::ps_sync, proto::Strategy::ps_async}) {
-    for (const bool deterministic : {false, true}) {
-      if (deterministic && strategy == proto::Strategy::ps_async) continue;
-      proto::Job job = TestJob(strategy, kWorkers, 2);
-      job.set_deterministic(deterministic);
-      job.mutable_ps()->set_credits(kCredits);
-      job.mutable_ps()->set_part_bytes(16);
-      TestCluster cluster(job, {40, 0, 60});
-      TrainAll(cluster, 20);
-      const proto::ServerReport report = cluster.server(0).report();
-      EXPECT_GT(report.transient_bytes_max(), 0);
-      EXPECT_LE(report.transient_bytes_max(), 4 * kWorkers * kCredits * 16);
-    }
   }
 }
 
@@ -248,8 +68,8 @@ TEST(Exchange, BoundHoldsAndIsNeverPassed) {
   Timeline slow_timeline(cluster.clock());
   auto fast = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), fast_timeline);
   auto slow = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), slow_timeline);
-  std::vector<float> fast_parameters(kLength);
-  std::vector<float> slow_parameters(kLength);
+  std::vector<float> fast_parameters(kTestLength);
+  std::vector<float> slow_parameters(kTestLength);
   ASSERT_TRUE(fast->Initialize(FirstParameters()).ok());
   ASSERT_TRUE(fast->Pull(fast_parameters).ok());
   ASSERT_TRUE(slow->Pull(slow_parameters).ok());
@@ -285,11 +105,11 @@ TEST(Exchange, ALateWorkerIsToldAndGoesOnWithTheOpenStep) {
   Timeline timeline(cluster.clock());
   auto first = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
   auto late = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), timeline);
-  std::vector<float> parameters(kLength), late_parameters(kLength);
+  std::vector<float> parameters(kTestLength), late_parameters(kTestLength);
   ASSERT_TRUE(first->Initialize(FirstParameters()).ok());
   ASSERT_TRUE(first->Pull(parameters).ok());
   ASSERT_TRUE(late->Pull(late_parameters).ok());
-  const std::vector<float> gradient(kLength, 1);
+  const std::vector<float> gradient(kTestLength, 1);
   const auto step = [&gradient](Client& client, int64_t step, std::vector<float>& parameters) {
     client.BeginStep(step, gradient, parameters);
     for (int bucket = 0; bucket < 3; ++bucket) client.PushBucket(bucket);
@@ -326,15 +146,15 @@ TEST(Exchange, CountsStepsThatBeginWithPartsOfDifferentVersions) {
   Timeline timeline(cluster.clock());
   auto first = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
   auto second = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), timeline);
-  std::vector<float> parameters(kLength);
+  std::vector<float> parameters(kTestLength);
   ASSERT_TRUE(first->Initialize(FirstParameters()).ok());
   ASSERT_TRUE(first->Pull(parameters).ok());
   ASSERT_TRUE(second->Pull(parameters).ok());
-  const std::vector<float> gradient(kLength, 1);
+  const std::vector<float> gradient(kTestLength, 1);
   second->BeginStep(0, gradient, parameters);
   second->PushBucket(0);
   cluster.WaitUntil([&] { return cluster.server(0).report().pushes() == 10; });
-  std::vector<float> other(kLength);
+  std::vector<float> other(kTestLength);
   first->BeginStep(0, gradient, other);
   for (int bucket = 0; bucket < 3; ++bucket) first->PushBucket(bucket);
   ASSERT_TRUE(first->Wait().ok());
@@ -359,7 +179,7 @@ TEST(Exchange, LocalSgdAveragesParameters) {
     threads.emplace_back([&, worker] {
       Timeline timeline(cluster.clock());
       auto client = *Client::Connect(cluster.ClientOptions(worker), cluster.buckets(), timeline);
-      std::vector<float> parameters(kLength, 1);
+      std::vector<float> parameters(kTestLength, 1);
       if (worker == 0) {
         ASSERT_TRUE(client->Initialize(parameters).ok());
       }
@@ -370,7 +190,7 @@ TEST(Exchange, LocalSgdAveragesParameters) {
         for (int bucket = 0; bucket < 3; ++bucket) client->PushBucket(bucket);
         ASSERT_TRUE(client->Wait().ok());
       }
-      EXPECT_EQ(parameters, std::vector<float>(kLength, 4));
+      EXPECT_EQ(parameters, std::vector<float>(kTestLength, 4));
       ASSERT_TRUE(client->Leave().ok());
     });
   }
@@ -381,7 +201,7 @@ TEST(Exchange, PullWaitsForInitialization) {
   TestCluster cluster(TestJob(proto::Strategy::ps_sync, 2, 2), {40, 0, 60});
   Timeline timeline(cluster.clock());
   auto second = *Client::Connect(cluster.ClientOptions(1), cluster.buckets(), timeline);
-  std::vector<float> pulled(kLength);
+  std::vector<float> pulled(kTestLength);
   auto pull = std::async(std::launch::async, [&] { return second->Pull(pulled); });
   auto first = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
   ASSERT_TRUE(first->Initialize(FirstParameters()).ok());
@@ -394,7 +214,7 @@ TEST(Exchange, RecordsSpansOfEveryBucketWithValues) {
   Timeline timeline(cluster.clock());
   timeline.KeepSpansOf({0});
   auto client = *Client::Connect(cluster.ClientOptions(0), cluster.buckets(), timeline);
-  std::vector<float> parameters(kLength);
+  std::vector<float> parameters(kTestLength);
   ASSERT_TRUE(client->Initialize(parameters).ok());
   timeline.BeginStep(0);
   client->BeginStep(0, parameters, parameters);
@@ -429,7 +249,7 @@ TEST(Exchange, StrangersAreRefusedAndHarmNothing) {
   stranger = cluster.ClientOptions(1);
   stranger.identity.role = net::Role::kServer;
   EXPECT_THAT(error(stranger), HasSubstr("only workers may"));
-  std::vector<float> parameters(kLength);
+  std::vector<float> parameters(kTestLength);
   EXPECT_TRUE(Train(*member, 0, 3, parameters).ok());
   EXPECT_THAT(cluster.lost(), testing::IsEmpty());
 }
@@ -467,7 +287,7 @@ struct WaitingStep {
     constexpr int64_t kParts = 5 + 8;  // 20 and 30 values in parts of 4
     cluster.WaitUntil([&] { return cluster.server(1).report().pushes() == kParts; });
   }
-  std::vector<float> parameters = std::vector<float>(kLength);
+  std::vector<float> parameters = std::vector<float>(kTestLength);
   Timeline timeline;
   std::unique_ptr<Client> client;
   std::unique_ptr<Client> other;
@@ -492,7 +312,7 @@ TEST(Exchange, WaitIsBounded) {
   Client::Options options = cluster.ClientOptions(0);
   options.step_s = 0.1;
   auto client = *Client::Connect(options, cluster.buckets(), timeline);
-  std::vector<float> pulled(kLength);
+  std::vector<float> pulled(kTestLength);
   const absl::Status status = client->Pull(pulled);  // nobody initializes
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(status.message(), HasSubstr(": no answer within 0.1 s, before the first step"));

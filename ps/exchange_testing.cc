@@ -2,6 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <thread>
+
+#include "core/gradient_norm.h"
+#include "core/optimizer.h"
+#include "core/reduce.h"
+#include "core/status.h"
+#include "core/timeline.h"
 #include "ps/wire.h"
 
 namespace crossover::ps {
@@ -10,6 +18,16 @@ namespace {
 constexpr uint64_t kFingerprint = 0x1234;
 constexpr char kToken[] = "0123456789abcdef0123456789abcdef";
 constexpr int64_t kTotalSteps = 50;
+
+// Some gradient that depends on everything it should depend on.
+void Gradient(int worker, int64_t step, std::span<const float> parameters,
+              std::span<float> gradient) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    gradient[i] =
+        0.1f * parameters[i] + std::sin(static_cast<float>(i + 7 * static_cast<size_t>(worker)) +
+                                        static_cast<float>(step));
+  }
+}
 
 }  // namespace
 
@@ -95,6 +113,66 @@ void TestCluster::WaitUntil(const std::function<bool()>& condition) {
     clock_.SleepNs(1'000'000);
   }
   FAIL() << "what the test waits for did not come";
+}
+
+std::vector<float> FirstParameters() {
+  std::vector<float> parameters(kTestLength);
+  for (int64_t i = 0; i < kTestLength; ++i) parameters[i] = std::cos(static_cast<float>(i));
+  return parameters;
+}
+
+absl::Status Train(Client& client, int worker, int64_t steps, std::vector<float>& parameters) {
+  if (worker == 0) RETURN_IF_ERROR(client.Initialize(FirstParameters()));
+  RETURN_IF_ERROR(client.Pull(parameters));
+  std::vector<float> gradient(kTestLength);
+  for (int64_t step = 0; step < steps; ++step) {
+    Gradient(worker, step, parameters, gradient);
+    client.BeginStep(step, gradient, parameters);
+    for (int bucket = 2; bucket >= 0; --bucket) client.PushBucket(bucket);
+    RETURN_IF_ERROR(client.Wait());
+  }
+  return client.Leave();
+}
+
+std::vector<std::vector<float>> TrainAll(TestCluster& cluster, int64_t steps) {
+  const int workers = cluster.job().workers();
+  std::vector<std::vector<float>> parameters(workers, std::vector<float>(kTestLength));
+  std::vector<std::thread> threads;
+  for (int worker = 0; worker < workers; ++worker) {
+    threads.emplace_back([&, worker] {
+      Timeline timeline(cluster.clock());
+      auto client = Client::Connect(cluster.ClientOptions(worker), cluster.buckets(), timeline);
+      ASSERT_TRUE(client.ok()) << client.status();
+      const absl::Status status = Train(**client, worker, steps, parameters[worker]);
+      ASSERT_TRUE(status.ok()) << status;
+      const auto value_bytes = static_cast<int64_t>(BytesOf(WireTypeOf(cluster.job())));
+      EXPECT_EQ((*client)->counters().sent_bytes, steps * kTestLength * value_bytes);
+      EXPECT_EQ((*client)->counters().received_bytes, steps * kTestLength * value_bytes);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return parameters;
+}
+
+std::vector<float> SerialSync(const proto::Job& job, int64_t steps) {
+  std::vector<float> parameters = FirstParameters();
+  Optimizer optimizer(job.optimizer(), kTestLength);
+  std::vector<float> gradient(kTestLength);
+  for (int64_t step = 0; step < steps; ++step) {
+    std::vector<float> sum(kTestLength);
+    for (int worker = 0; worker < job.workers(); ++worker) {
+      Gradient(worker, step, parameters, gradient);
+      if (worker == 0) {
+        sum = gradient;
+      } else {
+        AddInto(sum, gradient);
+      }
+    }
+    DivideBy(sum, job.workers());
+    ClipToNorm(job.optimizer().clip_norm(), sum);
+    optimizer.Apply(0, parameters, sum, job.learning_rate().base(), step);
+  }
+  return parameters;
 }
 
 }  // namespace crossover::ps

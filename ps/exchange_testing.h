@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "core/bucket_plan.h"
 #include "core/clock.h"
 #include "net/identity.h"
@@ -53,6 +54,17 @@ class TestCluster {
   std::vector<std::string> holdings_;
   std::vector<std::unique_ptr<Server>> servers_;
 };
+
+// Buckets 0, 1 and 2 of so many values together, trained from FirstParameters with gradients that
+// depend on worker, step and parameters.
+inline constexpr int64_t kTestLength = 100;
+std::vector<float> FirstParameters();
+// Trains for `steps`, buckets last to first, and leaves.
+absl::Status Train(Client& client, int worker, int64_t steps, std::vector<float>& parameters);
+// All workers of the cluster at once; their parameters after the last step.
+std::vector<std::vector<float>> TrainAll(TestCluster& cluster, int64_t steps);
+// What a synchronous job should come to, in one thread and without a network.
+std::vector<float> SerialSync(const proto::Job& job, int64_t steps);
 
 }  // namespace crossover::ps
 

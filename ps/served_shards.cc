@@ -72,17 +72,14 @@ ServedShards::ServedShards(const proto::Job& job, const WorkerPlan& worker_plan,
       plan_(std::move(plan)),
       server_(server),
       wire_(WireTypeOf(job)),
-      channels_(job.ps().channels()),
       clock_(clock),
       pool_(PartPool::Make(LongestPart(plan_, server))),
       lane_count_(lanes),
       lanes_(LanesByPart(plan_, server, lanes)),
       recorder_(KeptSteps(job, worker_plan.total_steps)),
-      channel_of_part_(plan_.parts.size()),
+      channel_of_part_(PartChannels(plan_, static_cast<int>(job.ps().channels()))),
       parts_(plan_.parts.size()) {
-  for (size_t n = 0; n < plan_.server_parts[server].size(); ++n) {
-    const int id = plan_.server_parts[server][n];
-    channel_of_part_[id] = static_cast<int>(n % channels_);
+  for (const int id : plan_.server_parts[server]) {
     parts_[id] = std::make_unique<ServedPart>(job, policy_, plan_.parts[id].length,
                                               worker_plan.total_steps, pool_);
   }

@@ -6,7 +6,7 @@
 // a part: as it was received, until it has been summed; as the sum it opened, or as
 // a contribution that waits for its turn in deterministic mode; and as its reply, until that has
 // left. Replies to all workers share one buffer. So held_bytes_max() of the report
-// (transient_bytes_max) is at most 3 x workers x credits x ps.part_bytes, whatever the model's
+// (transient_bytes_max) is at most 4 x workers x credits x ps.part_bytes, whatever the model's
 // size. Where servers clip, means of all parts wait for their norm at once, and as many bytes as
 // the parameters have come on top. A received push is held within gRPC's read buffers, which may be
 // larger than it (256 KiB), and gRPC reads ahead by a connection's window.
@@ -108,13 +108,12 @@ class ServedShards {
   const ShardPlan plan_;
   const int server_;
   const DataType wire_;
-  const size_t channels_;
   const Clock& clock_;
   const std::shared_ptr<PartPool> pool_;
   const int lane_count_;
   const std::vector<int> lanes_;  // by part id; -1 where another's
   PushRecorder recorder_;
-  std::vector<int> channel_of_part_;
+  const std::vector<int> channel_of_part_;
   std::vector<std::unique_ptr<ServedPart>> parts_;  // by part id; null where another's
 };
 

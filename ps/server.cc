@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -16,16 +17,20 @@
 #include "core/job.h"
 #include "core/status.h"
 #include "net/grpc_setup.h"
+#include "net/observer.h"
 #include "ps/apply_lanes.h"
 #include "ps/frame_buffer.h"
 #include "ps/served_shards.h"
-#include "ps/status_service.h"
 #include "ps/stream_service.h"
 #include "ps/stream_to_worker.h"
 #include "ps/wire.h"
 
 namespace crossover::ps {
 namespace {
+
+// Of proto::ServerInspection. It is answered by the loop's thread: a generated service would have
+// threads of gRPC's poll beside it, which cost every push a hand-over or two.
+constexpr char kStatusMethod[] = "/crossover.proto.ServerInspection/Status";
 
 // A frame on its way to its lane. What was received counts as held until it has been handled.
 struct PartFrame {
@@ -65,7 +70,6 @@ class Server::Impl final : public StreamHandler {
       : options_(options),
         clock_(clock),
         start_ns_(clock.NowNs()),
-        status_service_(options.identity, [this] { return status(); }),
         channels_(options.job.ps().channels()),
         members_(options.job.workers()) {
     for (Member& member : members_) member.channels = std::vector<Channel>(channels_);
@@ -106,6 +110,7 @@ class Server::Impl final : public StreamHandler {
   };
 
   absl::StatusOr<int> CheckCall(const grpc::GenericServerContext& context) const;
+  void AnswerObserver(StreamToWorker& stream);
   void Guard(PartFrame& frame, const std::function<absl::Status()>& work);
   absl::Status Dispatch(const std::shared_ptr<PartFrame>& frame);
   absl::Status Handle(PartFrame& frame);
@@ -125,11 +130,13 @@ class Server::Impl final : public StreamHandler {
   const Options options_;
   const Clock& clock_;
   const int64_t start_ns_;
-  StatusService status_service_;
   const int channels_;
   std::vector<Member> members_;                 // by rank
   std::unique_ptr<ServedShards> owned_shards_;  // the loop's thread's: from the first plan on
   int first_planned_ = -1;                      // the loop's thread's: whose plan it was
+  // The loop's thread's: calls for the status, by their number, which is above all workers'.
+  std::map<int, std::shared_ptr<StreamToWorker>> observers_;
+  int last_observer_ = 0;
   std::atomic<ServedShards*> shards_ = nullptr;
   std::atomic<int64_t> step_ = -1;  // the largest of all pushes
   std::atomic<bool> stopping_ = false;
@@ -142,10 +149,7 @@ absl::Status Server::Impl::Start() {
   lanes_ = std::make_unique<ApplyLanes>(options_.job.ps().apply_threads());
   // Of what a worker may push it has not been answered.
   const int unhandled_max = static_cast<int>(options_.job.ps().credits());
-  ASSIGN_OR_RETURN(service_, StreamService::Start(options_.address, unhandled_max, *this,
-                                                  [this](grpc::ServerBuilder& builder) {
-                                                    builder.RegisterService(&status_service_);
-                                                  }));
+  ASSIGN_OR_RETURN(service_, StreamService::Start(options_.address, unhandled_max, *this));
   started_ = true;
   return absl::OkStatus();
 }
@@ -228,6 +232,12 @@ absl::StatusOr<int> Server::Impl::CheckCall(const grpc::GenericServerContext& co
 
 absl::StatusOr<int> Server::Impl::OnCall(const grpc::GenericServerContext& context,
                                          const std::shared_ptr<StreamToWorker>& stream) {
+  if (context.method() == kStatusMethod) {
+    RETURN_IF_ERROR(net::CheckObserver(options_.identity, context));
+    last_observer_ = std::max(last_observer_ + 1, options_.job.workers() * channels_);
+    observers_[last_observer_] = stream;
+    return last_observer_;
+  }
   ASSIGN_OR_RETURN(const int rank, CheckCall(context));
   ASSIGN_OR_RETURN(const int number, ChannelOf(context));
   if (stopping_) return absl::UnavailableError("the server stops");
@@ -256,7 +266,17 @@ absl::StatusOr<int> Server::Impl::ChannelOf(const grpc::GenericServerContext& co
       absl::StrCat("a stream is channel ", text, "; this job's are 0 to ", channels_ - 1));
 }
 
+void Server::Impl::AnswerObserver(StreamToWorker& stream) {
+  const std::string bytes = status().SerializeAsString();
+  const grpc::Slice slice(bytes);
+  // The stream ends when the observer has closed its half, as it does after its one message.
+  stream.Handled(stream.Send(grpc::ByteBuffer(&slice, 1), 1));
+}
+
 void Server::Impl::OnMessage(int stream, const grpc::ByteBuffer& buffer) {
+  if (const auto observer = observers_.find(stream); observer != observers_.end()) {
+    return AnswerObserver(*observer->second);
+  }
   const int worker = stream / channels_;
   const int channel = stream % channels_;
   members_[worker].heard_ns = clock_.NowNs();
@@ -445,6 +465,7 @@ void Server::Impl::ReportLost(int worker, const absl::Status& why) {
 }
 
 void Server::Impl::OnClosed(int stream) {
+  if (stream >= options_.job.workers() * channels_) return;  // an observer
   const int worker = stream / channels_;
   const Member& member = members_[worker];
   if (member.left) return;
@@ -456,6 +477,7 @@ void Server::Impl::OnClosed(int stream) {
 }
 
 void Server::Impl::OnDone(int stream) {
+  if (observers_.erase(stream) > 0) return;
   Channel& channel = members_[stream / channels_].channels[stream % channels_];
   const std::lock_guard lock(channel.mutex);
   channel.stream.reset();

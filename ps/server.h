@@ -63,7 +63,7 @@ class Server {
   void Stop();
   // Counts pushes and their replies; initialisation and pulls apart.
   proto::ServerReport report() const;
-  // What the status call on the server's port answers (ps/status_service.h). Waits for
+  // What the status call on the server's port answers (proto/status.proto). Waits for
   // parts that are worked on.
   proto::ServerStatus status() const;
 

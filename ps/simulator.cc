@@ -45,6 +45,10 @@ class Simulation {
   absl::Status CheckOptions() const;
   absl::Status MakeParts();
   int64_t Draw(Worker& worker, int64_t min, int64_t max);
+  int64_t DrawComputeNs(int rank);
+  int64_t DrawTravelNs(Worker& worker);
+  int64_t LinkNs(int64_t values) const;
+  int64_t PushesOfWorker() const;
   void BeginStep(int rank);
   absl::Status PushArrives(const Event& event);
   void ReplyArrives(const Event& event);
@@ -105,6 +109,28 @@ int64_t Simulation::Draw(Worker& worker, int64_t min, int64_t max) {
   return min + static_cast<int64_t>(worker.random() % static_cast<uint64_t>(max - min + 1));
 }
 
+int64_t Simulation::DrawComputeNs(int rank) {
+  Worker& worker = workers_[rank];
+  if (options_.compute_ns) return options_.compute_ns(rank, worker.step);
+  const double slowdown = options_.slowdown.empty() ? 1 : options_.slowdown[rank];
+  return static_cast<int64_t>(slowdown * static_cast<double>(Draw(worker, options_.compute_ns_min,
+                                                                  options_.compute_ns_max)));
+}
+
+int64_t Simulation::DrawTravelNs(Worker& worker) {
+  return Draw(worker, options_.travel_ns_min, options_.travel_ns_max);
+}
+
+int64_t Simulation::LinkNs(int64_t values) const {
+  if (options_.link_bytes_per_s == 0) return 0;
+  const auto bytes = static_cast<double>(values) * sizeof(float);
+  return static_cast<int64_t>(bytes / options_.link_bytes_per_s * 1e9);
+}
+
+int64_t Simulation::PushesOfWorker() const {
+  return options_.pushes > 0 ? options_.pushes : options_.steps;
+}
+
 void Simulation::Plan(int64_t delay_ns, bool is_push, int worker, int part) {
   events_.push({now_ns_ + delay_ns, sequence_++, is_push, worker, part});
 }
@@ -112,14 +138,13 @@ void Simulation::Plan(int64_t delay_ns, bool is_push, int worker, int part) {
 void Simulation::BeginStep(int rank) {
   Worker& worker = workers_[rank];
   options_.compute(rank, worker.step, worker.parameters, worker.pushed);
-  const double slowdown = options_.slowdown.empty() ? 1 : options_.slowdown[rank];
-  const auto compute_ns =
-      static_cast<int64_t>(slowdown * static_cast<double>(Draw(worker, options_.compute_ns_min,
-                                                               options_.compute_ns_max)));
+  const int64_t compute_ns = DrawComputeNs(rank);
   worker.missing_replies = static_cast<int>(parts_.size());
   for (size_t part = 0; part < parts_.size(); ++part) {
-    Plan(compute_ns + Draw(worker, 0, options_.travel_ns_max), true, rank, static_cast<int>(part));
-    worker.reply_ns[part] = Draw(worker, 0, options_.travel_ns_max);
+    const int64_t length = options_.part_lengths[part];
+    Plan(compute_ns + LinkNs(offsets_[part] + length) + DrawTravelNs(worker), true, rank,
+         static_cast<int>(part));
+    worker.reply_ns[part] = LinkNs(length) + DrawTravelNs(worker);
   }
 }
 
@@ -152,7 +177,7 @@ void Simulation::ReplyArrives(const Event& event) {
   Worker& worker = workers_[event.worker];
   if (--worker.missing_replies > 0) return;
   worker.step = OpenStep(policy_, worker.step, *std::ranges::min_element(worker.versions));
-  if (worker.step < options_.steps) {
+  if (worker.step < PushesOfWorker()) {
     BeginStep(event.worker);
   } else {
     LeaveAll(event.worker);
@@ -178,7 +203,7 @@ absl::StatusOr<History> Simulation::Run() {
     worker.reply_ns.resize(parts_.size());
     workers_.push_back(std::move(worker));
   }
-  for (int rank = 0; rank < options_.job.workers() && options_.steps > 0; ++rank) {
+  for (int rank = 0; rank < options_.job.workers() && PushesOfWorker() > 0; ++rank) {
     if (Pushes(policy_, rank)) BeginStep(rank);
   }
   while (!events_.empty()) {
@@ -195,6 +220,9 @@ absl::StatusOr<History> Simulation::Run() {
   for (const ShardPart& part : parts_) {
     history_.parameters.insert(history_.parameters.end(), part.parameters().begin(),
                                part.parameters().end());
+    history_.rates.contributions += part.rates().contributions;
+    history_.rates.scheduled += part.rates().scheduled;
+    history_.rates.effective += part.rates().effective;
   }
   return std::move(history_);
 }

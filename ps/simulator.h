@@ -21,8 +21,11 @@
 namespace crossover::ps {
 
 struct SimulationOptions {
-  proto::Job job;                     // validated; its strategy uses servers
-  int64_t steps = 0;                  // of each worker, those left out by late ones counted
+  proto::Job job;     // validated; its strategy uses servers
+  int64_t steps = 0;  // of each worker, those left out by late ones counted
+  // Pushes of each worker, where several steps make one (local steps); 0: one a step. "Step" below
+  // then means a push, counted from 0.
+  int64_t pushes = 0;
   std::vector<float> parameters;      // at the start
   std::vector<int64_t> part_lengths;  // positive; their sum is parameters.size()
   uint64_t seed = 1;
@@ -30,8 +33,14 @@ struct SimulationOptions {
   int64_t compute_ns_min = 1;
   int64_t compute_ns_max = 1;
   std::vector<double> slowdown;  // by worker; empty: 1 for all
-  // A message's time on its way, one part's push or reply, drawn evenly from [0, max].
+  // Takes the place of these draws, if set. Not negative.
+  std::function<int64_t(int worker, int64_t step)> compute_ns;
+  // A message's time on its way, one part's push or reply: a latency, drawn evenly from [min, max],
+  // and its bytes over the worker's link, which a worker's pushes of a step take one after the
+  // other. Servers' links hold nothing up.
+  int64_t travel_ns_min = 0;
   int64_t travel_ns_max = 0;
+  double link_bytes_per_s = 0;  // 0: no time
   // What a worker (the first of a group, for it) pushes for a step, from the parameters that it
   // has. Spans of the whole buffer's length.
   std::function<void(int worker, int64_t step, std::span<const float> parameters,
@@ -65,6 +74,7 @@ struct History {
   std::vector<SimulatedPush> pushes;       // as they came to the parts
   std::vector<SimulatedRelease> releases;  // as they left
   std::vector<float> parameters;           // at the end
+  RateSums rates;                          // of all parts
   int64_t end_ns = 0;
 };
 

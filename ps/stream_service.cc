@@ -6,15 +6,14 @@
 
 namespace crossover::ps {
 
-absl::StatusOr<std::unique_ptr<StreamService>> StreamService::Start(
-    const std::string& address, int unhandled_max, StreamHandler& handler,
-    const std::function<void(grpc::ServerBuilder&)>& add_services) {
+absl::StatusOr<std::unique_ptr<StreamService>> StreamService::Start(const std::string& address,
+                                                                    int unhandled_max,
+                                                                    StreamHandler& handler) {
   std::unique_ptr<StreamService> service(new StreamService(unhandled_max, handler));
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   ASSIGN_OR_RETURN(service->running_, net::StartServer(address, [&](grpc::ServerBuilder& builder) {
                      builder.RegisterAsyncGenericService(&service->service_);
                      queue = builder.AddCompletionQueue();
-                     if (add_services) add_services(builder);
                    }));
   service->queue_ = queue.get();
   service->RequestCall();

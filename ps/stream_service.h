@@ -6,7 +6,6 @@
 #include <grpcpp/grpcpp.h>
 
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,11 +22,10 @@ namespace crossover::ps {
 class StreamService final : public Completing {
  public:
   // Binds and serves. Errors: the address (net/grpc_setup.h). `handler` must live until Stop has
-  // returned; a stream reads at most `unhandled_max` messages ahead. `add_services` may add others
-  // to the port, which outlive this.
-  static absl::StatusOr<std::unique_ptr<StreamService>> Start(
-      const std::string& address, int unhandled_max, StreamHandler& handler,
-      const std::function<void(grpc::ServerBuilder&)>& add_services = nullptr);
+  // returned; a stream reads at most `unhandled_max` messages ahead.
+  static absl::StatusOr<std::unique_ptr<StreamService>> Start(const std::string& address,
+                                                              int unhandled_max,
+                                                              StreamHandler& handler);
   // Stops.
   ~StreamService() override;
 

@@ -294,4 +294,13 @@ absl::StatusOr<ShardPlan> ShardPlanFor(const WorkerPlan& plan, int servers, int6
   return MakeShardPlan(buckets, servers, part_bytes);
 }
 
+std::vector<int> PartChannels(const ShardPlan& plan, int channels) {
+  std::vector<int> part_channels(plan.parts.size());
+  for (const std::vector<int>& parts : plan.server_parts) {
+    for (size_t n = 0; n < parts.size(); ++n)
+      part_channels[parts[n]] = static_cast<int>(n) % channels;
+  }
+  return part_channels;
+}
+
 }  // namespace crossover::ps

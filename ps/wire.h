@@ -111,6 +111,8 @@ std::vector<std::byte> EncodePlan(const WorkerPlan& plan);
 absl::StatusOr<WorkerPlan> DecodePlan(const Payload& payload);
 // The shard plan that follows from it; refuses one of more than kPartsMax parts.
 absl::StatusOr<ShardPlan> ShardPlanFor(const WorkerPlan& plan, int servers, int64_t part_bytes);
+// By part: which of its server's streams (0 to channels-1) it travels on.
+std::vector<int> PartChannels(const ShardPlan& plan, int channels);
 
 }  // namespace crossover::ps
 

@@ -229,6 +229,14 @@ TEST(Plan, GivesTheShardPlanOfItsBuckets) {
   }
 }
 
+TEST(Plan, DealsEachServersPartsToItsChannels) {
+  ShardPlan plan;
+  plan.parts.resize(5);
+  plan.server_parts = {{0, 2, 3}, {}, {1, 4}};
+  EXPECT_EQ(PartChannels(plan, 2), (std::vector<int>{0, 0, 1, 0, 1}));
+  EXPECT_EQ(PartChannels(plan, 1), (std::vector<int>(5, 0)));
+}
+
 TEST(Plan, RefusesWhatCannotBe) {
   const auto error = [](const WorkerPlan& plan) {
     const Bytes bytes = EncodePlan(plan);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "core/job.h"
 #include "core/status.h"
 
@@ -11,10 +12,11 @@ namespace crossover::bench {
 namespace {
 
 constexpr int64_t kValueBytes = 4;
+constexpr char kPrefix[] = "ps.";
 
 absl::Status Apply(const std::string& setting, proto::Job& job) {
   const size_t equals = setting.find('=');
-  if (!absl::StartsWith(setting, "ps.") || equals == std::string::npos) {
+  if (!absl::StartsWith(setting, kPrefix) || equals == std::string::npos) {
     return absl::InvalidArgumentError(
         absl::StrCat("--set=", setting,
                      ": allowed: a field of the job's ps and its value; example: "
@@ -70,6 +72,15 @@ absl::StatusOr<proto::Job> JobFor(const PushPullPlan& plan) {
   for (const std::string& setting : plan.settings) RETURN_IF_ERROR(Apply(setting, job));
   RETURN_IF_ERROR(ValidateJob(job));
   return WithDefaults(job);
+}
+
+std::string SettingsText(const PushPullPlan& plan) {
+  std::string text;
+  for (const std::string& setting : plan.settings) {
+    absl::StrAppend(&text, text.empty() ? "" : " ",
+                    absl::StripPrefix(setting, absl::string_view(kPrefix)));
+  }
+  return text;
 }
 
 BucketPlan BucketsOf(const PushPullPlan& plan) {

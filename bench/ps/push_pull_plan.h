@@ -39,6 +39,9 @@ std::vector<std::string> FlagsOf(const PushPullPlan& plan);
 // field of ps, or what ValidateJob refuses.
 absl::StatusOr<proto::Job> JobFor(const PushPullPlan& plan);
 
+// "channels=2 wire=fp16"
+std::string SettingsText(const PushPullPlan& plan);
+
 BucketPlan BucketsOf(const PushPullPlan& plan);
 
 }  // namespace crossover::bench

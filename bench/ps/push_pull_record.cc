@@ -18,6 +18,7 @@ void Fields(Archive& archive, PushPullRecord& record) {
   archive("buckets", record.buckets);
   archive("part_bytes", record.part_bytes);
   archive("credits", record.credits);
+  archive("settings", record.settings);
   archive("round", record.round);
   archive("time_us", record.time_us);
   archive("time_us_min", record.time_us_min);

@@ -24,6 +24,7 @@ struct PushPullRecord {
   int64_t buckets = 0;
   int64_t part_bytes = 0;
   int64_t credits = 0;
+  std::string settings;  // further fields of the job's ps: "channels=2 wire=fp16"
   int64_t round = 0;
   // Of a step: the median over the repetitions, each the maximum over the workers.
   double time_us = 0;

@@ -135,6 +135,7 @@ class Rounds {
     record.network = setup_.network;
     record.placement = setup_.colocated ? "colocated" : "dedicated";
     record.workers_per_node = setup_.workers_per_node;
+    record.settings = SettingsText(setup_.plan);
     record.round = options_.first_round + round;
     record.link_GBps = limit.busbw_GBps;
     // The slowest receiver says nothing of links of another rate.

@@ -21,7 +21,7 @@ constexpr double kPossibleSlack = 1.02;  // what the lab's own check allows
 auto KeyOf(const PushPullRecord& record) {
   return std::tie(record.strategy, record.network, record.placement, record.workers_per_node,
                   record.workers, record.servers, record.bytes, record.buckets, record.part_bytes,
-                  record.credits);
+                  record.credits, record.settings);
 }
 
 using Field = double PushPullRecord::*;
@@ -69,6 +69,7 @@ std::string PlaceText(const PushPullRecord& record) {
     absl::StrAppend(&text, ", ", record.workers_per_node, " workers a node");
   }
   if (record.strategy != "ps_sync") absl::StrAppend(&text, ", ", record.strategy);
+  if (!record.settings.empty()) absl::StrAppend(&text, ", ", record.settings);
   return text;
 }
 

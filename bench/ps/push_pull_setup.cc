@@ -6,7 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "bench/shared/sizes.h"
 #include "bench/shared/test_lab.h"
+#include "core/data_type.h"
 #include "core/status.h"
+#include "proto/job.pb.h"
+#include "ps/wire.h"
 
 namespace crossover::bench {
 namespace {
@@ -112,14 +115,14 @@ absl::StatusOr<PushPullSetup> ReadSetup(const PushPullFlags& values) {
   if (setup.ring && setup.plan.workers == 1) {
     return Refuse("--beside=ring: one worker makes no ring; fix: --workers=2 or more");
   }
-  // What only the job knows.
-  RETURN_IF_ERROR(JobFor(setup.plan).status());
+  ASSIGN_OR_RETURN(const proto::Job job, JobFor(setup.plan));  // and what only the job refuses
+  setup.wire_bytes = static_cast<int64_t>(BytesOf(ps::WireTypeOf(job)));
   return setup;
 }
 
 double BoundUs(const PushPullSetup& setup, int64_t bytes, double bytes_per_s) {
   if (bytes_per_s <= 0) return 0;
-  const auto model = static_cast<double>(bytes);
+  const double model = static_cast<double>(bytes) * static_cast<double>(setup.wire_bytes) / 4;
   const auto workers = static_cast<double>(setup.plan.workers);
   const auto servers = static_cast<double>(setup.plan.servers);
   double busiest = 0;

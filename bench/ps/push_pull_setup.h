@@ -19,7 +19,8 @@ struct PushPullSetup {
   std::string network;         // the lab's spec; "": loopback
   bool colocated = false;      // server s on the node of worker s modulo workers
   int64_t workers_per_node = 1;
-  bool ring = false;  // our ring AllReduce of the same sizes among the workers, in turn
+  int64_t wire_bytes = 4;  // of a value on its way
+  bool ring = false;       // our ring AllReduce of the same sizes among the workers, in turn
 };
 
 // The flags' values as they were given.
@@ -40,6 +41,7 @@ absl::StatusOr<PushPullSetup> ReadSetup(const PushPullFlags& values);
 // With dedicated servers the larger of a worker node's M bytes for each of its workers and a
 // server's N M / S. Colocated, what stays on a node costs nothing: 2(N-1)/N M where S = N. On
 // loopback, where N + S processes at once reach that rate each: 2 N M of N + S such. 0: no rate.
+// Values of less than four bytes on their way take as much less.
 double BoundUs(const PushPullSetup& setup, int64_t bytes, double bytes_per_s);
 
 // The nodes that a setup occupies in the lab.

@@ -49,6 +49,14 @@ TEST(BoundUs, OnLoopbackIsTheMachines) {
   EXPECT_DOUBLE_EQ(BoundUs(setup, kM, kB), 12'000);  // 6 M bytes of five processes' rate
 }
 
+TEST(BoundUs, OfHalvesIsHalf) {
+  PushPullFlags flags;
+  flags.plan.settings = {"ps.wire=fp16"};
+  const auto setup = ReadSetup(flags);
+  ASSERT_TRUE(setup.ok()) << setup.status();
+  EXPECT_DOUBLE_EQ(BoundUs(*setup, kM, kB), 5'000);
+}
+
 TEST(BoundUs, IsNothingWithoutARate) { EXPECT_EQ(BoundUs(PushPullSetup(), kM, 0), 0); }
 
 TEST(ReadSetup, MakesAJobThatIsValid) {

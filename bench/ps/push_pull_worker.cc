@@ -10,6 +10,7 @@
 #include "core/timeline.h"
 #include "net/rendezvous_client.h"
 #include "os/files.h"
+#include "ps/wire.h"
 
 namespace crossover::bench {
 namespace {
@@ -77,6 +78,8 @@ ps::Client::Options PushPullWorker::ClientOptions() const {
   }
   client.part_bytes = options_.job.ps().part_bytes();
   client.credits = options_.job.ps().credits();
+  client.channels = options_.job.ps().channels();
+  client.wire = ps::WireTypeOf(options_.job);
   client.total_steps = kTotalSteps;
   client.connect_s = options_.job.deadlines().join_s();
   client.cancelled = [this] { return session_.aborted(); };

@@ -23,7 +23,7 @@ std::string DifferenceText(const DiffRow& row) {
   const DiffMetric& metric = DiffMetrics()[row.metric];
   if (!row.a.has_value() || !row.b.has_value()) return "n/a";
   const PairedDifference& difference = row.difference;
-  const std::string median = Signed(difference.median, metric);
+  std::string median = Signed(difference.median, metric);
   const std::string low = Signed(difference.spread.low, metric);
   const std::string high = Signed(difference.spread.high, metric);
   if (low == median && high == median) return median;

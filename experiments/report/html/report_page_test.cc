@@ -245,7 +245,11 @@ std::string Lines(const std::vector<RunResult>& results) {
 }
 
 TEST_F(ReportPage, DefaultComparisonAgreesWithItsResults) {
-  Make(Lines(MadeUpComparison(3)));
+  std::vector<RunResult> runs = MadeUpComparison(3);
+  for (RunResult& run : runs) {
+    if (run.strategy == "ps_async") run.late_pushes = 12;  // a column that is shown where some are
+  }
+  Make(Lines(runs));
   EXPECT_LT(os::ReadFile(folder_ + "/report.html")->size(), 1'000'000u);
   const std::string dom = Open("report.html");
   const std::set<std::string> keys = CheckFigures(dom, 600);

@@ -1,0 +1,83 @@
+// How values travel between workers and servers, which no result may depend on but for rounding:
+// connections, apply threads, halves; and what servers hold meanwhile.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/reduce.h"
+#include "ps/exchange_testing.h"
+
+namespace crossover::ps {
+namespace {
+
+TEST(Travel, NeitherChannelsNorThreadsChangeABit) {
+  for (const int channels : {1, 3}) {
+    for (const int threads : {0, 1, 3}) {
+      proto::Job job = TestJob(proto::Strategy::ps_sync, 3, 2);
+      job.set_deterministic(true);
+      job.mutable_ps()->set_credits(2);
+      job.mutable_ps()->set_channels(channels);
+      job.mutable_ps()->set_apply_threads(threads);
+      TestCluster cluster(job, {40, 0, 60});
+      const std::vector<float> expected = SerialSync(job, 10);
+      for (const auto& result : TrainAll(cluster, 10)) {
+        EXPECT_EQ(result, expected) << channels << " channels, " << threads << " threads";
+      }
+      EXPECT_THAT(cluster.lost(), testing::IsEmpty());
+    }
+  }
+}
+
+// Halves travel both ways, of which reports tell; servers sum and keep in fp32.
+TEST(Travel, HalvesAreCloseAndHalfAsManyBytes) {
+  for (const auto wire : {proto::ParameterServer::fp16, proto::ParameterServer::bf16}) {
+    proto::Job job = TestJob(proto::Strategy::ps_sync, 3, 2);
+    job.mutable_ps()->set_wire(wire);
+    TestCluster cluster(job, {40, 0, 60});
+    const auto parameters = TrainAll(cluster, 10);
+    const std::vector<float> expected = SerialSync(job, 10);
+    const double difference = RelativeDifference(parameters[0], expected);
+    EXPECT_GT(difference, 0);  // else nothing was rounded
+    EXPECT_LT(difference, wire == proto::ParameterServer::fp16 ? 1e-3 : 1e-2);
+    for (const auto& result : parameters) EXPECT_EQ(result, parameters[0]);
+    const proto::ServerReport report = cluster.server(0).report();
+    EXPECT_EQ(report.payload_received_bytes(), report.parameter_bytes() / 2 * 3 * 10);
+    EXPECT_EQ(report.payload_sent_bytes(), report.parameter_bytes() / 2 * 3 * 10);
+  }
+}
+
+TEST(Travel, AServerSaysWhatItHoldsAndHowEvenly) {
+  proto::Job job = TestJob(proto::Strategy::ps_async, 1, 2);
+  job.mutable_ps()->set_apply_threads(3);
+  TestCluster cluster(job, {41, 0, 59});
+  TrainAll(cluster, 1);
+  EXPECT_THAT(cluster.holdings(),
+              testing::UnorderedElementsAre("holds 204 bytes of parameters in 14 parts; the "
+                                            "largest server has 1.020 of the mean, its "
+                                            "largest of 3 apply threads 1.059",
+                                            "holds 196 bytes of parameters in 13 parts; the "
+                                            "largest server has 1.020 of the mean, its "
+                                            "largest of 3 apply threads 1.041"));
+}
+
+// However large the model, and however long the run: served_shards.h says what is held.
+TEST(Travel, WhatServersHoldIsBoundedByCredits) {
+  constexpr int kWorkers = 4;
+  constexpr int kCredits = 3;
+  for (const auto strategy : {proto::Strategy::ps_sync, proto::Strategy::ps_async}) {
+    for (const bool deterministic : {false, true}) {
+      if (deterministic && strategy == proto::Strategy::ps_async) continue;
+      proto::Job job = TestJob(strategy, kWorkers, 2);
+      job.set_deterministic(deterministic);
+      job.mutable_ps()->set_credits(kCredits);
+      job.mutable_ps()->set_part_bytes(16);
+      TestCluster cluster(job, {40, 0, 60});
+      TrainAll(cluster, 20);
+      const proto::ServerReport report = cluster.server(0).report();
+      EXPECT_GT(report.transient_bytes_max(), 0);
+      EXPECT_LE(report.transient_bytes_max(), 4 * kWorkers * kCredits * 16);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace crossover::ps
