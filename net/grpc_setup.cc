@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -18,6 +19,7 @@
 #include "core/status.h"
 #include "net/address.h"
 #include "net/one_line.h"
+#include "net/unix_socket.h"
 
 namespace crossover::net {
 namespace {
@@ -194,6 +196,7 @@ std::string PeerAddress(const grpc::ServerContextBase& context) {
 
 std::string PlainPeerAddress(const std::string& grpc_peer) {
   absl::string_view text = grpc_peer;
+  if (absl::StartsWith(text, "unix")) return "a Unix socket";
   for (const absl::string_view scheme : {"ipv4:", "ipv6:"}) {
     if (text.substr(0, scheme.size()) == scheme) text.remove_prefix(scheme.size());
   }
@@ -201,7 +204,8 @@ std::string PlainPeerAddress(const std::string& grpc_peer) {
 }
 
 absl::StatusOr<RunningServer> StartServer(
-    const std::string& address, const std::function<void(grpc::ServerBuilder&)>& add_services) {
+    const std::string& address, const std::function<void(grpc::ServerBuilder&)>& add_services,
+    const std::string& unix_socket) {
   ASSIGN_OR_RETURN(HostPort host_port, ParseHostPort(address));
   RETURN_IF_ERROR(ProbeAddress(host_port, address));
 
@@ -217,6 +221,9 @@ absl::StatusOr<RunningServer> StartServer(
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kMinPingIntervalMs);
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &running.port);
+  if (!unix_socket.empty()) {
+    builder.AddListeningPort(UnixSocketUri(unix_socket), grpc::InsecureServerCredentials());
+  }
   add_services(builder);
   running.server = builder.BuildAndStart();
   if (running.server == nullptr || running.port == 0) {

@@ -77,7 +77,7 @@ class Server::Impl final : public StreamHandler {
   ~Impl() override { Stop(); }
 
   absl::Status Start();
-  const std::string& address() const { return service_->address(); }
+  const StreamService& service() const { return *service_; }
   proto::ServerStatus status() const;
   void Stop();
   proto::ServerReport report() const;
@@ -149,7 +149,9 @@ absl::Status Server::Impl::Start() {
   lanes_ = std::make_unique<ApplyLanes>(options_.job.ps().apply_threads());
   // Of what a worker may push it has not been answered.
   const int unhandled_max = static_cast<int>(options_.job.ps().credits());
-  ASSIGN_OR_RETURN(service_, StreamService::Start(options_.address, unhandled_max, *this));
+  ASSIGN_OR_RETURN(service_,
+                   StreamService::Start(options_.address, options_.job.ps().unix_sockets(),
+                                        unhandled_max, *this));
   started_ = true;
   return absl::OkStatus();
 }
@@ -199,7 +201,7 @@ proto::ServerStatus Server::Impl::status() const {
   status.set_credits(options_.job.ps().credits());
   const int64_t now_ns = clock_.NowNs();
   status.set_uptime_s(static_cast<double>(now_ns - start_ns_) * 1e-9);
-  if (started_) status.set_address(address());
+  if (started_) status.set_address(service_->address());
   status.set_step(step_);
   for (const Member& member : members_) *status.add_workers() = member.status(now_ns);
   const ServedShards* const shards = shards_;
@@ -490,7 +492,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options, co
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
-const std::string& Server::address() const { return impl_->address(); }
+const std::string& Server::address() const { return impl_->service().address(); }
+const std::string& Server::unix_socket() const { return impl_->service().unix_socket(); }
 void Server::Stop() { impl_->Stop(); }
 proto::ServerReport Server::report() const { return impl_->report(); }
 proto::ServerStatus Server::status() const { return impl_->status(); }

@@ -59,6 +59,9 @@ class Server {
 
   // With the port that was bound.
   const std::string& address() const;
+  // The name of the Unix socket that it listens on too (net/unix_socket.h); "" where the job wants
+  // none.
+  const std::string& unix_socket() const;
   // Breaks all streams; returns when they have ended. Not from a callback.
   void Stop();
   // Counts pushes and their replies; initialisation and pulls apart.
