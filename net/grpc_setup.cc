@@ -20,6 +20,7 @@
 #include "net/address.h"
 #include "net/one_line.h"
 #include "net/unix_socket.h"
+#include "os/environment.h"
 
 namespace crossover::net {
 namespace {
@@ -125,8 +126,11 @@ absl::Status ProbeAddress(const HostPort& host_port, const std::string& address)
 
 }  // namespace
 
-void SilenceGrpcLog() {
+void PrepareGrpc() {
   gpr_set_log_function([](gpr_log_func_args*) {});
+  // A completion queue has one thread here and few connections. With epoll gRPC wakes one thread
+  // for what another then does, which took half as long again for a push and pull.
+  os::SetUnlessSet("GRPC_POLL_STRATEGY", "poll");
 }
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {

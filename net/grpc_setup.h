@@ -17,9 +17,9 @@
 
 namespace crossover::net {
 
-// gRPC's own lines on standard error are for its developers; what matters reaches
-// us as a status. Call it once, in main.
-void SilenceGrpcLog();
+// How gRPC waits, and silence: its own lines on standard error are for its developers; what matters
+// reaches us as a status. Call it once, in main, before any thread is started.
+void PrepareGrpc();
 
 // A channel of its own (no sharing of connections between channels), reconnecting
 // until used up by a deadline. Does not block.

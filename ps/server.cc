@@ -6,8 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -18,8 +16,10 @@
 #include "core/status.h"
 #include "net/grpc_setup.h"
 #include "net/observer.h"
+#include "os/usable_cores.h"
 #include "ps/apply_lanes.h"
 #include "ps/frame_buffer.h"
+#include "ps/part_frame.h"
 #include "ps/served_shards.h"
 #include "ps/stream_service.h"
 #include "ps/stream_to_worker.h"
@@ -31,34 +31,6 @@ namespace {
 // Of proto::ServerInspection. It is answered by the loop's thread: a generated service would have
 // threads of gRPC's poll beside it, which cost every push a hand-over or two.
 constexpr char kStatusMethod[] = "/crossover.proto.ServerInspection/Status";
-
-// A frame on its way to its lane. What was received counts as held until it has been handled.
-struct PartFrame {
-  PartFrame(int worker, int channel, std::shared_ptr<StreamToWorker> stream,
-            const grpc::ByteBuffer& buffer)
-      : worker(worker),
-        channel(channel),
-        stream(std::move(stream)),
-        message(std::in_place, buffer) {}
-  Payload payload() const { return message->bytes().Tail(FrameHeader::kBytes, header.type); }
-  void CountIn(ServedShards& holder) {
-    shards = &holder;
-    shards->pool().Count(header.payload_bytes);
-  }
-  // To be called once, by whoever handled it last.
-  void Handled(const absl::Status& status) {
-    message.reset();
-    if (shards != nullptr) shards->pool().Uncount(header.payload_bytes);
-    stream->Handled(status);
-  }
-
-  const int worker;
-  const int channel;
-  const std::shared_ptr<StreamToWorker> stream;
-  std::optional<ReceivedMessage> message;
-  FrameHeader header;
-  ServedShards* shards = nullptr;
-};
 
 }  // namespace
 
@@ -146,7 +118,8 @@ class Server::Impl final : public StreamHandler {
 };
 
 absl::Status Server::Impl::Start() {
-  lanes_ = std::make_unique<ApplyLanes>(options_.job.ps().apply_threads());
+  lanes_ = std::make_unique<ApplyLanes>(
+      LaneThreads(options_.job.ps().apply_threads(), os::UsableCores()));
   // Of what a worker may push it has not been answered.
   const int unhandled_max = static_cast<int>(options_.job.ps().credits());
   ASSIGN_OR_RETURN(service_,

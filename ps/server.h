@@ -8,8 +8,8 @@
 // replaced: what that means for the run is for the rendezvous to decide, and the
 // other workers wait until it has.
 //
-// One thread receives; ps.apply_threads others sum and apply, each the parts that belong to it
-// (ps/apply_lanes.h), and send the replies. What a server holds beside its parameters is bounded
+// One thread receives; it, or ps.apply_threads others, sum and apply, each the parts that belong to
+// it (ps/apply_lanes.h), and send the replies. What a server holds beside its parameters is bounded
 // (ps/served_shards.h).
 #ifndef CROSSOVER_PS_SERVER_H_
 #define CROSSOVER_PS_SERVER_H_
