@@ -224,7 +224,7 @@ absl::Status UseFit(Arguments& arguments) {
 
 int Main(int argc, char** argv) {
   SystemClock clock;
-  net::SilenceGrpcLog();
+  net::PrepareGrpc();
   Arguments arguments;
   const FlagSet flags = MakeFlags(arguments);
   const absl::StatusOr<ParsedFlags> parsed = flags.Parse(argc, argv);

@@ -141,7 +141,7 @@ int Fail(const absl::Status& status) {
 
 int Main(int argc, char** argv) {
   SystemClock clock;
-  net::SilenceGrpcLog();
+  net::PrepareGrpc();
   Arguments arguments;
   const FlagSet flags = MakeFlags(arguments);
   const absl::StatusOr<ParsedFlags> parsed = flags.Parse(argc, argv);

@@ -301,7 +301,7 @@ absl::Status CheckStrategy(const proto::Job& job) {
   RETURN_IF_ERROR(PieceBytes(job, "ps.part_bytes", job.ps().part_bytes()));
   RETURN_IF_ERROR(Whole(job, "ps.credits", 1, kCreditsMax));
   RETURN_IF_ERROR(Whole(job, "ps.channels", 1, kChannelsMax));
-  RETURN_IF_ERROR(Whole(job, "ps.apply_threads", 0, kApplyThreadsMax));
+  RETURN_IF_ERROR(Whole(job, "ps.apply_threads", -1, kApplyThreadsMax));
   RETURN_IF_ERROR(CheckWire(job));
   if (job.deterministic() && job.allreduce().has_algorithm() &&
       job.allreduce().algorithm() != proto::AllReduce::direct) {

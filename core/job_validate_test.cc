@@ -119,7 +119,7 @@ TEST(ValidateJobTest, BoundsOfSingleFields) {
        "a multiple of 4"},
       {"ps.credits", {"0", "-1", "1048577"}, {"1", "1048576"}, "1 to 1048576"},
       {"ps.channels", {"0", "-1", "65"}, {"1", "64"}, "1 to 64"},
-      {"ps.apply_threads", {"-1", "65"}, {"0", "64"}, "0 to 64"},
+      {"ps.apply_threads", {"-2", "65"}, {"-1", "64"}, "-1 to 64"},
       {"allreduce.chunk_bytes",
        {"0", "-4", "65538", "67108868"},
        {"4", "67108864"},

@@ -42,6 +42,10 @@ absl::Status CheckConstants(const proto::TransportCosts& costs, absl::string_vie
                    constant.above_0 ? "above 0, at most 1e9" : "0 to 1e9",
                    absl::StrCat(kMakeAgain, ", of sizes from 4K to 100M"));
   }
+  if (costs.has_points() && costs.points() < 1) {
+    return Refusal(at, absl::StrCat("a fit to ", costs.points(), " points"), "1 or more",
+                   kMakeAgain);
+  }
   return absl::OkStatus();
 }
 

@@ -67,6 +67,9 @@ TEST(TransportCosts, ConstantsThatChooseNothingAreRefused) {
   EXPECT_THAT(Error(with("-1", "1")), HasSubstr("alpha_us is -1"));
   EXPECT_THAT(Error(with("\"NaN\"", "1")), HasSubstr("alpha_us is nan"));
   EXPECT_THAT(Error(with("1e300", "1")), HasSubstr("alpha_us is 1e+300"));
+  std::string no_points = Line("tcp", kConstants);
+  no_points.replace(no_points.find("\"points\":32"), 11, "\"points\":0");
+  EXPECT_THAT(Error(no_points), HasSubstr("is a fit to 0 points; allowed: 1 or more; fix: "));
 }
 
 TEST(TransportCosts, TwoFitsOfATransportAreAmbiguous) {

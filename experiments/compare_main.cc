@@ -60,7 +60,7 @@ absl::Status Dispatch(const CommandLine& command, int& ended_by) {
 }
 
 int Main(const std::vector<std::string>& words) {
-  net::SilenceGrpcLog();
+  net::PrepareGrpc();
   const absl::StatusOr<CommandLine> command = ParseCommandLine(words);
   absl::Status status = command.status();
   if (status.ok() && command->parsed.help) {

@@ -17,9 +17,9 @@
 
 namespace crossover::net {
 
-// gRPC's own lines on standard error are for its developers; what matters reaches
-// us as a status. Call it once, in main.
-void SilenceGrpcLog();
+// How gRPC waits, and silence: its own lines on standard error are for its developers; what matters
+// reaches us as a status. Call it once, in main, before any thread is started.
+void PrepareGrpc();
 
 // A channel of its own (no sharing of connections between channels), reconnecting
 // until used up by a deadline. Does not block.
@@ -54,9 +54,11 @@ struct RunningServer {
 // Binds `address` ("127.0.0.1:0": the port is chosen, held and returned), calls
 // `add_services` on the builder and starts. Services must outlive the server. A
 // taken port or an address that is not this host's is an error that names it.
-// Resolves a host name, which may block.
+// Resolves a host name, which may block. `unix_socket`: the name of an abstract Unix socket
+// (net/unix_socket.h) to listen on too, or "".
 absl::StatusOr<RunningServer> StartServer(
-    const std::string& address, const std::function<void(grpc::ServerBuilder&)>& add_services);
+    const std::string& address, const std::function<void(grpc::ServerBuilder&)>& add_services,
+    const std::string& unix_socket = "");
 
 // A time-out, from now, as gRPC takes it where it asks for a deadline.
 gpr_timespec TimeoutFromNow(double seconds);

@@ -248,7 +248,7 @@ TEST(GrpcStatusTest, ConvertsBothWays) {
 TEST(PeerAddressTest, LosesGrpcsDress) {
   EXPECT_EQ(PlainPeerAddress("ipv4:10.0.0.2:40312"), "10.0.0.2:40312");
   EXPECT_EQ(PlainPeerAddress("ipv6:%5B::1%5D:80"), "[::1]:80");
-  EXPECT_EQ(PlainPeerAddress("unix:/x"), "unix:/x");
+  EXPECT_EQ(PlainPeerAddress("unix:/x"), "a Unix socket");
 }
 
 }  // namespace

@@ -8,9 +8,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "core/check.h"
+#include "core/status.h"
 #include "net/address.h"
 #include "net/one_line.h"
 #include "net/reachability.h"
+#include "net/unix_socket.h"
 
 namespace crossover::net {
 namespace {
@@ -45,10 +47,12 @@ std::string RanksOf(Role role, int count) {
 
 }  // namespace
 
-std::string DescribeLoss(Role role, int rank, const std::string& address, int64_t step,
-                         const std::string& reason) {
-  return absl::StrCat(ProcessName(role, rank), address.empty() ? "" : " at ", address, " was lost ",
-                      StepText(step), ": ", reason);
+std::string DescribeLoss(const MemberState& member, const std::string& reason) {
+  std::string text = NameOf(member);
+  if (!member.address.empty()) absl::StrAppend(&text, " at ", member.address);
+  absl::StrAppend(&text, " was lost ", StepText(member.step));
+  if (!member.phase.empty()) absl::StrAppend(&text, " (", member.phase, ")");
+  return absl::StrCat(text, ": ", reason);
 }
 
 std::string DescribeHostLoss(const std::string& address, int64_t step, const std::string& reason) {
@@ -68,8 +72,13 @@ absl::Status AbortStatus(const proto::Failure& failure) {
   const std::string reason = OneLine(failure.reason(), kMaxReasonBytes);
   const std::optional<Role> role = FromProto(failure.role());
   if (!role) return absl::AbortedError(reason);
-  return absl::AbortedError(DescribeLoss(
-      *role, failure.rank(), OneLine(failure.address(), kMaxAddressBytes), failure.step(), reason));
+  MemberState lost;
+  lost.role = *role;
+  lost.rank = failure.rank();
+  lost.address = OneLine(failure.address(), kMaxAddressBytes);
+  lost.step = failure.step();
+  lost.phase = OneLine(failure.phase(), kMaxPhaseBytes);
+  return absl::AbortedError(DescribeLoss(lost, reason));
 }
 
 Membership::Membership(const Options& options, int64_t now_ns)
@@ -155,6 +164,8 @@ void Membership::OnHello(StreamId id, Stream& stream, const proto::Member& hello
                             name, " at ", stream.peer, " has no host:port for its data address: '",
                             OneLine(hello.data_address(), kMaxAddressBytes), "'")));
     }
+    const absl::Status named = CheckUnixSocketName(hello.unix_socket());
+    if (!named.ok()) return Refuse(id, Annotate(named, absl::StrCat(name, ": ")));
     const absl::Status usable = CheckAdvertised({name, hello.data_address(), stream.peer});
     if (!usable.ok()) return Refuse(id, usable);
   }
@@ -165,6 +176,7 @@ void Membership::OnHello(StreamId id, Stream& stream, const proto::Member& hello
   state.phase = "join";
   member->stream = id;
   member->data_address = hello.data_address();
+  member->unix_socket = hello.unix_socket();
   member->peer = stream.peer;
   stream.member = member;
   if (++joined_ == static_cast<int>(members_.size())) OnAllJoined();
@@ -192,6 +204,7 @@ void Membership::SendRoster() {
     entry.set_role(ToProto(member.state.role));
     entry.set_rank(member.state.rank);
     entry.set_data_address(member.data_address);
+    entry.set_unix_socket(member.unix_socket);
     entry.set_pid(member.state.pid);
   }
   for (const Member& member : members_) {
@@ -278,6 +291,7 @@ void Membership::OnFailure(Member& member, const proto::Failure& failure, int64_
   pending.failure.set_address(named->state.address);
   // A process knows its own step better than its last heartbeat does.
   pending.failure.set_step(named == &member ? failure.step() : named->state.step);
+  pending.failure.set_phase(named->state.phase);
   pending.failure.set_reason(OneLine(failure.reason(), kMaxReasonBytes));
   pending_ = std::move(pending);
 }
@@ -367,7 +381,7 @@ void Membership::AbortMissing() {
   proto::Failure failure;
   failure.set_reason(absl::StrFormat(
       "%s%s never joined within %g s: start them with the same rendezvous address, token and job, "
-      "or raise deadlines.join_s%s",
+      "or allow more time to join (a job's deadlines.join_s)%s",
       absl::StrJoin(missing, ", "), unnamed > 0 ? absl::StrCat(" and ", unnamed, " more") : "",
       options_.join_s, LastRefusals()));
   Abort(failure);
@@ -391,6 +405,7 @@ void Membership::Lose(const Member& member, const std::string& reason) {
   failure.set_rank(member.state.rank);
   failure.set_address(member.state.address);
   failure.set_step(member.state.step);
+  failure.set_phase(member.state.phase);
   failure.set_reason(reason);
   Abort(failure);
 }

@@ -29,15 +29,14 @@ struct MemberState {
   std::string address;  // data address, or the peer's address if it has none
   int64_t pid = 0;
   int64_t step = -1;
-  std::string phase;
+  std::string phase;  // what it said that it does; empty: nothing yet
   int64_t samples = 0;
   double loss = 0;
 };
 
-// "worker 2 at 127.0.0.1:4711 was lost in step 17: connection closed": one line
-// with role, rank, address, step and reason.
-std::string DescribeLoss(Role role, int rank, const std::string& address, int64_t step,
-                         const std::string& reason);
+// "worker 2 at 127.0.0.1:4711 was lost in step 17 (train): connection closed": one line with role,
+// rank, address, step, phase and reason.
+std::string DescribeLoss(const MemberState& member, const std::string& reason);
 // The same of worker 0 as the host of the rendezvous at `address`: the process that tells it was
 // in `step`.
 std::string DescribeHostLoss(const std::string& address, int64_t step, const std::string& reason);
@@ -100,6 +99,7 @@ class Membership {
     std::optional<StreamId> stream;      // while it is open
     std::optional<std::string> barrier;  // at which it waits
     std::string data_address;            // "" if it has none
+    std::string unix_socket;             // "" if it has none
     std::string peer;                    // that its join came from
     bool reported_failure = false;
     // Of who came in its name and was turned away; since its join, if it has joined.

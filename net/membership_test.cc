@@ -61,7 +61,7 @@ TEST_F(MembershipTest, ABrokenStreamIsALoss) {
   const std::vector<StreamId> ids = JoinAll(3, 1);
   Ping(ids[2], 17);
   Break(ids[2]);
-  ExpectAborted("worker 2 at 10.0.0.1:4002 was lost in step 17: connection closed",
+  ExpectAborted("worker 2 at 10.0.0.1:4002 was lost in step 17 (train): connection closed",
                 {ids[0], ids[1], ids[3]});
   EXPECT_TRUE(ends_.contains(ids[2]));
   Break(ids[0]);  // ignored
@@ -72,8 +72,9 @@ TEST_F(MembershipTest, ALossBeforeTheRosterEndsTheRunToo) {
   Start(2, 1);
   const StreamId worker = Hello(Role::kWorker, 0);
   Break(Hello(Role::kServer, 0));
-  ExpectAborted("server 0 at 10.0.0.1:5000 was lost before its first step: connection closed",
-                {worker});
+  ExpectAborted(
+      "server 0 at 10.0.0.1:5000 was lost before its first step (join): connection closed",
+      {worker});
 }
 
 TEST_F(MembershipTest, SilenceIsALoss) {
@@ -85,7 +86,7 @@ TEST_F(MembershipTest, SilenceIsALoss) {
   EXPECT_TRUE(membership_->status().ok());
   Advance(1);
   ExpectAborted(
-      "worker 1 at 10.0.0.1:4001 was lost before its first step: no sign of life for 10 s",
+      "worker 1 at 10.0.0.1:4001 was lost before its first step (join): no sign of life for 10 s",
       {ids[0]});
   EXPECT_EQ(membership_->NextDeadlineNs(), std::numeric_limits<int64_t>::max());
 }
@@ -127,7 +128,8 @@ TEST_F(MembershipTest, ABarrierThatNeverCompletesIsAnError) {
   Barrier(ids[0], "a");
   Barrier(ids[1], "b");
   ExpectAborted(
-      "worker 1 at 10.0.0.1:4001 was lost before its first step: it waits at barrier 'b' while "
+      "worker 1 at 10.0.0.1:4001 was lost before its first step (join): it waits at barrier 'b' "
+      "while "
       "worker 0 waits at 'a'",
       ids);
 
@@ -135,7 +137,8 @@ TEST_F(MembershipTest, ABarrierThatNeverCompletesIsAnError) {
   Barrier(ids[0], "a");
   Leave(ids[1]);
   ExpectAborted(
-      "worker 1 at 10.0.0.1:4001 was lost before its first step: it left while worker 0 waits at "
+      "worker 1 at 10.0.0.1:4001 was lost before its first step (join): it left while worker 0 "
+      "waits at "
       "barrier 'a'",
       ids);
 
@@ -143,7 +146,8 @@ TEST_F(MembershipTest, ABarrierThatNeverCompletesIsAnError) {
   Leave(ids[1]);
   Barrier(ids[0], "a");
   ExpectAborted(
-      "worker 1 at 10.0.0.1:4001 was lost before its first step: it left before barrier 'a', at "
+      "worker 1 at 10.0.0.1:4001 was lost before its first step (leave): it left before barrier "
+      "'a', at "
       "which worker 0 waits",
       {ids[0]});
 }
@@ -215,8 +219,9 @@ TEST_F(MembershipTest, AServerLostAfterTheWorkersLeftIsStillALoss) {
   const std::vector<StreamId> ids = JoinAll(1, 2);
   Leave(ids[0]);
   Break(ids[1]);
-  ExpectAborted("server 0 at 10.0.0.1:5000 was lost before its first step: connection closed",
-                {ids[2]});
+  ExpectAborted(
+      "server 0 at 10.0.0.1:5000 was lost before its first step (join): connection closed",
+      {ids[2]});
 }
 
 TEST_F(MembershipTest, AReportedFailureAbortsWithItsReason) {
@@ -225,7 +230,7 @@ TEST_F(MembershipTest, AReportedFailureAbortsWithItsReason) {
   EXPECT_TRUE(membership_->status().ok());
   EXPECT_EQ(membership_->NextDeadlineNs(), Membership::kFailureGraceNs);
   Advance(Membership::kFailureGraceNs);
-  ExpectAborted("worker 1 at 10.0.0.1:4001 was lost in step 9: disk?full", ids);
+  ExpectAborted("worker 1 at 10.0.0.1:4001 was lost in step 9 (join): disk?full", ids);
 }
 
 TEST_F(MembershipTest, AReporterMayGoBeforeItsReasonIsTold) {
@@ -233,7 +238,7 @@ TEST_F(MembershipTest, AReporterMayGoBeforeItsReasonIsTold) {
   Fail(ids[1], 9, "disk full");
   Break(ids[1]);
   Advance(Membership::kFailureGraceNs);
-  ExpectAborted("worker 1 at 10.0.0.1:4001 was lost in step 9: disk full", {ids[0]});
+  ExpectAborted("worker 1 at 10.0.0.1:4001 was lost in step 9 (join): disk full", {ids[0]});
 }
 
 TEST_F(MembershipTest, ABrokenStreamIsADeeperCauseThanWhatOthersReportOfIt) {
@@ -244,7 +249,8 @@ TEST_F(MembershipTest, ABrokenStreamIsADeeperCauseThanWhatOthersReportOfIt) {
   Break(ids[1]);
   EXPECT_TRUE(membership_->status().ok());
   Break(ids[2]);
-  ExpectAborted("worker 2 at 10.0.0.1:4002 was lost in step 9: connection closed", {ids[0]});
+  ExpectAborted("worker 2 at 10.0.0.1:4002 was lost in step 9 (train): connection closed",
+                {ids[0]});
 }
 
 TEST_F(MembershipTest, AFailureMayNameAnotherMember) {
@@ -256,8 +262,9 @@ TEST_F(MembershipTest, AFailureMayNameAnotherMember) {
   message.mutable_failure()->set_reason("pushed a part of the wrong length");
   Say(ids[2], message);
   Advance(Membership::kFailureGraceNs);
-  ExpectAborted("worker 1 at 10.0.0.1:4001 was lost in step 3: pushed a part of the wrong length",
-                ids);
+  ExpectAborted(
+      "worker 1 at 10.0.0.1:4001 was lost in step 3 (train): pushed a part of the wrong length",
+      ids);
 }
 
 TEST_F(MembershipTest, TheFirstAbortWins) {
@@ -272,9 +279,18 @@ TEST_F(MembershipTest, TheFirstAbortWins) {
 }
 
 TEST(DescribeLossTest, IsOneLine) {
-  EXPECT_EQ(DescribeLoss(Role::kWorker, 2, "127.0.0.1:4711", 17, "connection closed"),
+  MemberState worker;
+  worker.rank = 2;
+  worker.address = "127.0.0.1:4711";
+  worker.step = 17;
+  EXPECT_EQ(DescribeLoss(worker, "connection closed"),
             "worker 2 at 127.0.0.1:4711 was lost in step 17: connection closed");
-  EXPECT_EQ(DescribeLoss(Role::kServer, 0, "", -1, "exited with 1"),
+  worker.phase = "train";
+  EXPECT_EQ(DescribeLoss(worker, "connection closed"),
+            "worker 2 at 127.0.0.1:4711 was lost in step 17 (train): connection closed");
+  MemberState server;
+  server.role = Role::kServer;
+  EXPECT_EQ(DescribeLoss(server, "exited with 1"),
             "server 0 was lost before its first step: exited with 1");
 }
 

@@ -146,6 +146,7 @@ absl::Status RendezvousClient::Impl::Join() {
   hello.mutable_hello()->set_role(ToProto(options_.identity.role));
   hello.mutable_hello()->set_rank(options_.identity.rank);
   hello.mutable_hello()->set_data_address(options_.data_address);
+  hello.mutable_hello()->set_unix_socket(options_.unix_socket);
   hello.mutable_hello()->set_pid(getpid());
   stream_->Send(std::move(hello));
   heartbeat_ = std::thread([this] { HeartbeatLoop(); });

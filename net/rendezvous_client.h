@@ -25,6 +25,7 @@ class RendezvousClient {
     std::string address;       // of the rendezvous
     Identity identity;         // role and rank are this process's
     std::string data_address;  // where peers reach it, "" if nowhere
+    std::string unix_socket;   // where those of its host reach it too, "" if nowhere
     double join_s = 60;        // until the rendezvous answers, and then until everyone has joined
     double loss_s = 10;        // silence of the rendezvous that counts as its loss
     double heartbeat_s = 1;    // at most loss_s / 4, whatever is given

@@ -138,7 +138,8 @@ TEST_F(RendezvousFailureTest, ABrokenStreamIsALossAtOnce) {
   clients_[1]->SetStatus(7, "train", 0, 0);
   ASSERT_TRUE(Eventually([this] { return server_->members()[1].step == 7; }));
   clients_[1].reset();  // without a leave
-  const std::string line = "worker 1 at 127.0.0.1:4001 was lost in step 7: connection closed";
+  const std::string line =
+      "worker 1 at 127.0.0.1:4001 was lost in step 7 (train): connection closed";
   ExpectAborted(0, line);
   ExpectAborted(2, line);
   EXPECT_EQ(clients_[2]->WaitForWorkersToLeave().message(), line);
@@ -163,7 +164,8 @@ TEST_F(RendezvousFailureTest, ALossBeforeTheRosterEndsTheRunToo) {
   const absl::Status status = join.get().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
   EXPECT_TRUE(absl::StartsWith(status.message(), "worker 1 at 127.0.0.1:")) << status;
-  EXPECT_TRUE(absl::EndsWith(status.message(), "was lost before its first step: connection closed"))
+  EXPECT_TRUE(
+      absl::EndsWith(status.message(), "was lost before its first step (join): connection closed"))
       << status;
 }
 
@@ -184,7 +186,8 @@ TEST_F(RendezvousFailureTest, SilenceIsALoss) {
   clock_.Forward(kSilenceS / 2);
   LookAtTheClock();
   const std::string line =
-      "worker 1 at 127.0.0.1:4001 was lost before its first step: no sign of life for 1000 s";
+      "worker 1 at 127.0.0.1:4001 was lost before its first step (join): no sign of life for 1000 "
+      "s";
   ExpectAborted(0, line);
   ExpectServerAborted(line);
 }
@@ -244,7 +247,7 @@ TEST_F(RendezvousFailureTest, ARendezvousThatDiesIsLost) {
   EXPECT_EQ(clients_[0]->Barrier("x", kLongS), status);
   // From the other side it is the worker's loss.
   ExpectServerAborted(
-      "worker 0 at 127.0.0.1:4000 was lost before its first step: connection closed");
+      "worker 0 at 127.0.0.1:4000 was lost before its first step (join): connection closed");
 }
 
 // By the name of its host, and with the step in which whoever tells it was.
@@ -285,7 +288,8 @@ TEST_F(RendezvousFailureTest, ARendezvousThatFallsSilentIsLost) {
   // Its end of the stream never closes, and is taken down.
   LookAtTheClock();
   ExpectServerAborted(
-      "worker 0 at 127.0.0.1:4000 was lost before its first step: no sign of life for 1000 s");
+      "worker 0 at 127.0.0.1:4000 was lost before its first step (join): no sign of life for 1000 "
+      "s");
 }
 
 TEST_F(RendezvousFailureTest, ABarrierEndsWithTheAbort) {
@@ -301,7 +305,8 @@ TEST_F(RendezvousFailureTest, AReportedFailureEndsTheRunWithItsReason) {
   clients_[2]->SetStatus(3, "train", 0, 0);
   clients_[2]->ReportFailure(absl::ResourceExhaustedError("no memory\nfor the shard"));
   clients_[2].reset();  // as its process ends
-  const std::string line = "server 0 at 127.0.0.1:5000 was lost in step 3: no memory?for the shard";
+  const std::string line =
+      "server 0 at 127.0.0.1:5000 was lost in step 3 (train): no memory?for the shard";
   ExpectAborted(0, line);
   ExpectAborted(1, line);
   ExpectServerAborted(line);
@@ -312,7 +317,7 @@ TEST_F(RendezvousFailureTest, TheHostMayAbortAndTheFirstWins) {
   server_->Abort(Role::kServer, 0, "10.0.0.1:5000", "exited with 1");
   server_->Abort("interrupted");
   const std::string line =
-      "server 0 at 10.0.0.1:5000 was lost before its first step: exited with 1";
+      "server 0 at 10.0.0.1:5000 was lost before its first step (join): exited with 1";
   ExpectAborted(0, line);
   ExpectAborted(1, line);
   ExpectServerAborted(line);

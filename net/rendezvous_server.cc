@@ -448,7 +448,9 @@ void RendezvousServer::Abort(Role role, int rank, const std::string& address,
   failure.set_address(address);
   failure.set_step(-1);
   for (const MemberState& member : impl_->members()) {
-    if (member.role == role && member.rank == rank) failure.set_step(member.step);
+    if (member.role != role || member.rank != rank) continue;
+    failure.set_step(member.step);
+    failure.set_phase(member.phase);
   }
   failure.set_reason(reason);
   impl_->Abort(failure);

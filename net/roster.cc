@@ -4,6 +4,7 @@
 #include "core/status.h"
 #include "net/address.h"
 #include "net/identity.h"
+#include "net/unix_socket.h"
 
 namespace crossover::net {
 namespace {
@@ -22,7 +23,9 @@ absl::Status ReadMembers(const Members& members, proto::Role proto_role, Role ro
       RETURN_IF_ERROR(Annotate(ParseHostPort(member.data_address()).status(),
                                absl::StrCat("the roster's ", expected, ": ")));
     }
-    out.push_back({rank, member.data_address()});
+    RETURN_IF_ERROR(Annotate(CheckUnixSocketName(member.unix_socket()),
+                             absl::StrCat("the roster's ", expected, ": ")));
+    out.push_back({rank, member.data_address(), member.unix_socket()});
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@ namespace crossover::net {
 struct RosterMember {
   int rank = 0;
   std::string data_address;
+  std::string unix_socket = {};  // its name; "" if it has none
 };
 struct Roster {
   std::vector<RosterMember> workers;  // by rank
@@ -21,7 +22,8 @@ struct Roster {
 };
 
 // Refuses a message whose ranks are not 0, 1, ... of the role that the list is for,
-// or in which a data address is neither empty nor host:port.
+// or in which a data address is neither empty nor host:port, or a Unix socket has no name that one
+// may have.
 absl::StatusOr<Roster> ReadRoster(const proto::Roster& message);
 
 }  // namespace crossover::net

@@ -35,4 +35,6 @@ std::string BlasOverrides() {
   return overrides;
 }
 
+void SetUnlessSet(const char* name, const char* value) { setenv(name, value, /*overwrite=*/0); }
+
 }  // namespace crossover::os

@@ -1,4 +1,4 @@
-// The one place where environment variables are read.
+// The one place where environment variables are read and set.
 #ifndef CROSSOVER_OS_ENVIRONMENT_H_
 #define CROSSOVER_OS_ENVIRONMENT_H_
 
@@ -22,6 +22,10 @@ std::string BlasOverrides();
 // The connection that sshd started this program for: "CLIENT PORT SERVER PORT" with the
 // addresses of both ends; "" if there is none.
 std::string SshConnection();
+
+// For a library that reads the variable: gives it a value unless it has one. Before any thread is
+// started.
+void SetUnlessSet(const char* name, const char* value);
 
 }  // namespace crossover::os
 

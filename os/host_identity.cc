@@ -15,6 +15,11 @@ namespace crossover::os {
 
 std::string BootId() { return ReadFile("/proc/sys/kernel/random/boot_id").value_or(""); }
 
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
 std::optional<uint64_t> HostIdentity() {
   const std::string boot = BootId();
   struct stat pids {};

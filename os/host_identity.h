@@ -18,6 +18,9 @@ std::optional<uint64_t> HostIdentity();
 // where the system does not tell.
 std::string BootId();
 
+// "" where the system does not tell.
+std::string HostName();
+
 }  // namespace crossover::os
 
 #endif  // CROSSOVER_OS_HOST_IDENTITY_H_

@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "os/host_identity.h"
+
 namespace crossover::os {
 namespace {
 
@@ -14,8 +16,7 @@ double Seconds(const timeval& t) {
 
 proto::ProcessReport DescribeProcess() {
   proto::ProcessReport report;
-  char host[256] = {};
-  if (gethostname(host, sizeof host - 1) == 0) report.set_host(host);
+  report.set_host(HostName());
   report.set_pid(getpid());
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -11,6 +11,7 @@
 #include "core/status.h"
 #include "net/grpc_setup.h"
 #include "net/local_address.h"
+#include "os/allocator.h"
 #include "os/environment.h"
 #include "os/files.h"
 #include "os/job_file.h"
@@ -111,8 +112,9 @@ int RunMember(const MemberRun& member, os::Termination& termination) {
 int MemberMain(int argc, char** argv, net::Role role, const FlagSet& flags,
                const MemberFlags& values,
                const std::function<absl::StatusOr<MemberRun>(const proto::Job&)>& prepare) {
+  os::KeepFreedMemory();
+  net::PrepareGrpc();
   os::Termination termination;
-  net::SilenceGrpcLog();
   const std::string program(net::RoleName(role));
   const absl::StatusOr<ParsedFlags> parsed = flags.Parse(argc, argv);
   if (!parsed.ok()) return Fail(program, parsed.status());

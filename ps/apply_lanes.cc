@@ -80,6 +80,12 @@ void ApplyLanes::PostAfterAll(Task task) {
   }
 }
 
+int LaneThreads(int wanted, int cores) {
+  constexpr int kCoresMin = 8;
+  if (wanted >= 0) return wanted;
+  return cores >= kCoresMin ? 2 : 0;
+}
+
 std::vector<int> AssignToLanes(std::span<const int64_t> bytes, int lanes) {
   std::vector<int64_t> assigned_bytes(lanes);
   std::vector<int> assigned;

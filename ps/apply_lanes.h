@@ -33,6 +33,10 @@ class ApplyLanes {
   std::vector<std::unique_ptr<Lane>> lanes_;
 };
 
+// How many threads a server has for its lanes: as many as wanted (the job's ps.apply_threads), or
+// by the machine's cores where that is -1. On few cores handing parts over costs more than it wins.
+int LaneThreads(int wanted, int cores);
+
 // Which lane each of so many bytes belongs to, so that all have nearly the same: the difference
 // is at most one entry's.
 std::vector<int> AssignToLanes(std::span<const int64_t> bytes, int lanes);

@@ -61,6 +61,13 @@ TEST(ApplyLanes, AfterAllComesOnceAndBehindWhatWasPostedToAnyLane) {
   EXPECT_EQ(times, 1);
 }
 
+TEST(LaneThreads, AreAsWantedOrByTheCores) {
+  EXPECT_EQ(LaneThreads(0, 64), 0);
+  EXPECT_EQ(LaneThreads(5, 1), 5);
+  EXPECT_EQ(LaneThreads(-1, 7), 0);
+  EXPECT_EQ(LaneThreads(-1, 8), 2);
+}
+
 TEST(AssignToLanes, GivesEachNextEntryToTheLaneThatHasLeast) {
   EXPECT_THAT(AssignToLanes(std::vector<int64_t>{64, 64, 10, 64, 64, 7}, 2),
               ElementsAre(0, 1, 0, 1, 0, 1));

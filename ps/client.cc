@@ -142,7 +142,7 @@ absl::Status Client::Impl::Connect() {
   running_streams_ = static_cast<int>(options_.servers.size()) * options_.channels;
   for (int stream = 0; stream < running_streams_; ++stream) {
     streams_.push_back(std::make_unique<StreamToServer>(
-        stream, options_.servers[stream / options_.channels], *this, lender_, *pool_));
+        stream, options_.TargetOf(stream / options_.channels), *this, lender_, *pool_));
   }
   for (size_t stream = 0; stream < streams_.size(); ++stream) {
     streams_[stream]->Start(options_.identity, static_cast<int>(stream) % options_.channels, loop_);

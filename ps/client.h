@@ -10,18 +10,14 @@
 #define CROSSOVER_PS_CLIENT_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/bucket_plan.h"
-#include "core/data_type.h"
 #include "core/timeline.h"
-#include "net/identity.h"
+#include "ps/client_options.h"
 #include "ps/part_versions.h"
 
 namespace crossover::ps {
@@ -43,21 +39,7 @@ struct ClientCounters {
 // step the longest time in which a bound held a reply back (Timeline::AddHeld).
 class Client {
  public:
-  struct Options {
-    net::Identity identity;              // this worker's
-    std::vector<std::string> servers;    // addresses by rank
-    int64_t part_bytes = 0;              // the job's ps.part_bytes
-    int64_t credits = 8;                 // the job's ps.credits
-    int channels = 1;                    // the job's ps.channels
-    DataType wire = DataType::kFloat32;  // WireTypeOf the job (ps/wire.h)
-    // The learning-rate schedule's, equal on all workers: the servers apply it.
-    int64_t total_steps = 0;
-    double connect_s = 60;
-    // Asked about every 100 ms while Connect waits; an error ends it with that status.
-    // Called without a lock; may be empty.
-    std::function<absl::Status()> cancelled;
-    double step_s = 600;  // the job's deadlines.step_s: for each other wait
-  };
+  using Options = ClientOptions;
   // Opens the streams and agrees on the plan; blocks. `buckets` is only read during
   // the call; `timeline` must outlive the client. Errors name the server: not reached
   // within connect_s, or what it refuses.

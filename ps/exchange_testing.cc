@@ -38,6 +38,7 @@ proto::Job TestJob(proto::Strategy::Name strategy, int workers, int servers) {
   job.set_servers(servers);
   job.mutable_ps()->set_part_bytes(16);
   job.mutable_ps()->set_credits(1000);  // all parts at once, so that tests can count them
+  job.mutable_ps()->set_unix_sockets(false);
   job.mutable_learning_rate()->set_base(0.125);
   job.mutable_learning_rate()->set_warmup_steps(0);
   job.mutable_learning_rate()->set_decay(proto::LearningRate::constant);
@@ -86,13 +87,11 @@ net::Identity TestCluster::WorkerIdentity(int worker) const {
 }
 
 Client::Options TestCluster::ClientOptions(int worker) const {
-  Client::Options options;
-  options.identity = WorkerIdentity(worker);
-  for (const auto& server : servers_) options.servers.push_back(server->address());
-  options.part_bytes = job_.ps().part_bytes();
-  options.credits = job_.ps().credits();
-  options.channels = job_.ps().channels();
-  options.wire = WireTypeOf(job_);
+  std::vector<net::RosterMember> servers;
+  for (const auto& server : servers_) {
+    servers.push_back({static_cast<int>(servers.size()), server->address(), server->unix_socket()});
+  }
+  Client::Options options = ClientOptionsOf(job_, WorkerIdentity(worker), servers);
   options.total_steps = kTotalSteps;
   return options;
 }

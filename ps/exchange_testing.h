@@ -19,7 +19,7 @@
 
 namespace crossover::ps {
 
-// Nesterov with a constant rate of 1/8, and parts of 16 bytes.
+// Nesterov with a constant rate of 1/8, parts of 16 bytes, and TCP.
 proto::Job TestJob(proto::Strategy::Name strategy, int workers, int servers);
 
 // The servers of a job, and what a worker needs to reach them.
@@ -34,7 +34,7 @@ class TestCluster {
   const proto::Job& job() const { return job_; }
   const BucketPlan& buckets() const { return buckets_; }
   const Clock& clock() const { return clock_; }
-  Server& server(int rank) { return *servers_[rank]; }
+  Server& server(int rank) const { return *servers_[rank]; }
   net::Identity WorkerIdentity(int worker) const;
   Client::Options ClientOptions(int worker) const;
   // What the servers reported of lost workers so far.

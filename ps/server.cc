@@ -6,8 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -18,8 +16,10 @@
 #include "core/status.h"
 #include "net/grpc_setup.h"
 #include "net/observer.h"
+#include "os/usable_cores.h"
 #include "ps/apply_lanes.h"
 #include "ps/frame_buffer.h"
+#include "ps/part_frame.h"
 #include "ps/served_shards.h"
 #include "ps/stream_service.h"
 #include "ps/stream_to_worker.h"
@@ -31,34 +31,6 @@ namespace {
 // Of proto::ServerInspection. It is answered by the loop's thread: a generated service would have
 // threads of gRPC's poll beside it, which cost every push a hand-over or two.
 constexpr char kStatusMethod[] = "/crossover.proto.ServerInspection/Status";
-
-// A frame on its way to its lane. What was received counts as held until it has been handled.
-struct PartFrame {
-  PartFrame(int worker, int channel, std::shared_ptr<StreamToWorker> stream,
-            const grpc::ByteBuffer& buffer)
-      : worker(worker),
-        channel(channel),
-        stream(std::move(stream)),
-        message(std::in_place, buffer) {}
-  Payload payload() const { return message->bytes().Tail(FrameHeader::kBytes, header.type); }
-  void CountIn(ServedShards& holder) {
-    shards = &holder;
-    shards->pool().Count(header.payload_bytes);
-  }
-  // To be called once, by whoever handled it last.
-  void Handled(const absl::Status& status) {
-    message.reset();
-    if (shards != nullptr) shards->pool().Uncount(header.payload_bytes);
-    stream->Handled(status);
-  }
-
-  const int worker;
-  const int channel;
-  const std::shared_ptr<StreamToWorker> stream;
-  std::optional<ReceivedMessage> message;
-  FrameHeader header;
-  ServedShards* shards = nullptr;
-};
 
 }  // namespace
 
@@ -77,7 +49,7 @@ class Server::Impl final : public StreamHandler {
   ~Impl() override { Stop(); }
 
   absl::Status Start();
-  const std::string& address() const { return service_->address(); }
+  const StreamService& service() const { return *service_; }
   proto::ServerStatus status() const;
   void Stop();
   proto::ServerReport report() const;
@@ -146,10 +118,13 @@ class Server::Impl final : public StreamHandler {
 };
 
 absl::Status Server::Impl::Start() {
-  lanes_ = std::make_unique<ApplyLanes>(options_.job.ps().apply_threads());
+  lanes_ = std::make_unique<ApplyLanes>(
+      LaneThreads(options_.job.ps().apply_threads(), os::UsableCores()));
   // Of what a worker may push it has not been answered.
   const int unhandled_max = static_cast<int>(options_.job.ps().credits());
-  ASSIGN_OR_RETURN(service_, StreamService::Start(options_.address, unhandled_max, *this));
+  ASSIGN_OR_RETURN(service_,
+                   StreamService::Start(options_.address, options_.job.ps().unix_sockets(),
+                                        unhandled_max, *this));
   started_ = true;
   return absl::OkStatus();
 }
@@ -199,7 +174,7 @@ proto::ServerStatus Server::Impl::status() const {
   status.set_credits(options_.job.ps().credits());
   const int64_t now_ns = clock_.NowNs();
   status.set_uptime_s(static_cast<double>(now_ns - start_ns_) * 1e-9);
-  if (started_) status.set_address(address());
+  if (started_) status.set_address(service_->address());
   status.set_step(step_);
   for (const Member& member : members_) *status.add_workers() = member.status(now_ns);
   const ServedShards* const shards = shards_;
@@ -493,7 +468,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options, co
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
-const std::string& Server::address() const { return impl_->address(); }
+const std::string& Server::address() const { return impl_->service().address(); }
+const std::string& Server::unix_socket() const { return impl_->service().unix_socket(); }
 void Server::Stop() { impl_->Stop(); }
 proto::ServerReport Server::report() const { return impl_->report(); }
 proto::ServerStatus Server::status() const { return impl_->status(); }

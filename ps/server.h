@@ -8,8 +8,8 @@
 // replaced: what that means for the run is for the rendezvous to decide, and the
 // other workers wait until it has.
 //
-// One thread receives; ps.apply_threads others sum and apply, each the parts that belong to it
-// (ps/apply_lanes.h), and send the replies. What a server holds beside its parameters is bounded
+// One thread receives; it, or ps.apply_threads others, sum and apply, each the parts that belong to
+// it (ps/apply_lanes.h), and send the replies. What a server holds beside its parameters is bounded
 // (ps/served_shards.h).
 #ifndef CROSSOVER_PS_SERVER_H_
 #define CROSSOVER_PS_SERVER_H_
@@ -59,6 +59,9 @@ class Server {
 
   // With the port that was bound.
   const std::string& address() const;
+  // The name of the Unix socket that it listens on too (net/unix_socket.h); "" where the job wants
+  // none.
+  const std::string& unix_socket() const;
   // Breaks all streams; returns when they have ended. Not from a callback.
   void Stop();
   // Counts pushes and their replies; initialisation and pulls apart.

@@ -39,7 +39,7 @@ std::string ServerRun::Name() const {
 
 absl::Status ServerRun::Run() {
   ASSIGN_OR_RETURN(const std::unique_ptr<Server> server, StartServer());
-  RETURN_IF_ERROR(Join(server->address()));
+  RETURN_IF_ERROR(Join(*server));
   RETURN_IF_ERROR(member_->WaitForWorkersToLeave());
   if (absl::Status written = WriteReport(*server); !written.ok()) {
     member_->ReportFailure(written);
@@ -84,11 +84,12 @@ absl::StatusOr<std::unique_ptr<Server>> ServerRun::StartServer() {
   return server;
 }
 
-absl::Status ServerRun::Join(const std::string& address) {
+absl::Status ServerRun::Join(const Server& server) {
   net::RendezvousClient::Options options;
   options.address = options_.rendezvous_address;
   options.identity = IdentityOf(options_);
-  options.data_address = address;
+  options.data_address = server.address();
+  options.unix_socket = server.unix_socket();
   options.join_s = options_.job.deadlines().join_s();
   // Half the deadline to notice a silence, the other half to end.
   options.loss_s = options_.job.deadlines().loss_s() / 2;

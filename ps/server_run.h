@@ -44,7 +44,7 @@ class ServerRun {
 
  private:
   absl::StatusOr<std::unique_ptr<Server>> StartServer();
-  absl::Status Join(const std::string& address);
+  absl::Status Join(const Server& server);
   void SampleWireBytes();
   absl::Status WriteReport(const Server& server) const;
 

@@ -281,7 +281,9 @@ TEST(Simulator, BackupWorkersEndTogetherWhateverTheSpeeds) {
       EXPECT_EQ(last_version, std::vector<std::vector<int64_t>>(4, {30, 30}));
       EXPECT_EQ(std::accumulate(counted.begin(), counted.end(), int64_t{0}),
                 2 * 30 * (4 - backup_workers));
-      if (backup_workers > 0) EXPECT_LT(counted[3], counted[0]);
+      if (backup_workers > 0) {
+        EXPECT_LT(counted[3], counted[0]);
+      }
     }
   }
 }

@@ -124,8 +124,8 @@ int Fail(const absl::Status& status) {
 }
 
 int Main(int argc, char** argv) {
+  net::PrepareGrpc();
   os::Termination termination;
-  net::SilenceGrpcLog();
   Arguments values;
   const FlagSet flags = MakeFlags(values);
   const absl::StatusOr<ParsedFlags> parsed = flags.Parse(argc, argv);

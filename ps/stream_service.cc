@@ -3,18 +3,24 @@
 #include <utility>
 
 #include "core/status.h"
+#include "net/unix_socket.h"
 
 namespace crossover::ps {
 
 absl::StatusOr<std::unique_ptr<StreamService>> StreamService::Start(const std::string& address,
+                                                                    bool on_unix_socket,
                                                                     int unhandled_max,
                                                                     StreamHandler& handler) {
   std::unique_ptr<StreamService> service(new StreamService(unhandled_max, handler));
+  if (on_unix_socket) service->unix_socket_ = net::NewUnixSocketName();
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
-  ASSIGN_OR_RETURN(service->running_, net::StartServer(address, [&](grpc::ServerBuilder& builder) {
-                     builder.RegisterAsyncGenericService(&service->service_);
-                     queue = builder.AddCompletionQueue();
-                   }));
+  ASSIGN_OR_RETURN(service->running_, net::StartServer(
+                                          address,
+                                          [&](grpc::ServerBuilder& builder) {
+                                            builder.RegisterAsyncGenericService(&service->service_);
+                                            queue = builder.AddCompletionQueue();
+                                          },
+                                          service->unix_socket_));
   service->queue_ = queue.get();
   service->RequestCall();
   service->loop_ = std::make_unique<CompletionLoop>(std::move(queue));

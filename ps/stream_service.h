@@ -21,9 +21,11 @@ namespace crossover::ps {
 // Thread-safe.
 class StreamService final : public Completing {
  public:
-  // Binds and serves. Errors: the address (net/grpc_setup.h). `handler` must live until Stop has
-  // returned; a stream reads at most `unhandled_max` messages ahead.
+  // Binds and serves, where wanted on a Unix socket too. Errors: the address (net/grpc_setup.h).
+  // `handler` must live until Stop has returned; a stream reads at most `unhandled_max` messages
+  // ahead.
   static absl::StatusOr<std::unique_ptr<StreamService>> Start(const std::string& address,
+                                                              bool on_unix_socket,
                                                               int unhandled_max,
                                                               StreamHandler& handler);
   // Stops.
@@ -31,6 +33,8 @@ class StreamService final : public Completing {
 
   // With the port that was bound.
   const std::string& address() const { return running_.address; }
+  // Its name (net/unix_socket.h), or "".
+  const std::string& unix_socket() const { return unix_socket_; }
   // Breaks all streams; returns when they have ended. Not from the loop's thread.
   void Stop();
 
@@ -45,6 +49,7 @@ class StreamService final : public Completing {
   StreamHandler& handler_;
   grpc::AsyncGenericService service_;
   net::RunningServer running_;
+  std::string unix_socket_;
   grpc::ServerCompletionQueue* queue_ = nullptr;  // the loop's
   std::unique_ptr<CompletionLoop> loop_;
   Completion requested_{*this, 0};

@@ -27,6 +27,35 @@ TEST(Travel, NeitherChannelsNorThreadsChangeABit) {
   }
 }
 
+TEST(Travel, UnixSocketsCarryTheSameBits) {
+  proto::Job job = TestJob(proto::Strategy::ps_sync, 3, 2);
+  job.set_deterministic(true);
+  job.mutable_ps()->set_channels(2);
+  job.mutable_ps()->set_unix_sockets(true);
+  TestCluster cluster(job, {40, 0, 60});
+  EXPECT_EQ(cluster.ClientOptions(0).DescribeRoutes(),
+            "through Unix sockets to server 0, server 1");
+  const std::vector<float> expected = SerialSync(job, 10);
+  for (const auto& result : TrainAll(cluster, 10)) EXPECT_EQ(result, expected);
+  EXPECT_THAT(cluster.lost(), testing::IsEmpty());
+}
+
+// A server without one, and one whose socket is another network namespace's (here: nobody's).
+TEST(Travel, ServersWithoutAUnixSocketHereAreReachedThroughTcp) {
+  proto::Job job = TestJob(proto::Strategy::ps_sync, 1, 2);
+  const TestCluster cluster(job, {40});
+  EXPECT_EQ(cluster.ClientOptions(0).DescribeRoutes(), "through TCP to server 0, server 1");
+  job.mutable_ps()->set_unix_sockets(true);
+  const TestCluster near(job, {40});
+  const std::vector<net::RosterMember> servers = {
+      {0, "127.0.0.1:1", "crossover-0123456789abcdef"},
+      {1, near.server(1).address(), near.server(1).unix_socket()}};
+  const ClientOptions options = ClientOptionsOf(job, near.WorkerIdentity(0), servers);
+  EXPECT_EQ(options.DescribeRoutes(), "through Unix sockets to server 1; through TCP to server 0");
+  EXPECT_EQ(options.TargetOf(0), "127.0.0.1:1");
+  EXPECT_EQ(options.TargetOf(1), "unix-abstract:" + servers[1].unix_socket);
+}
+
 // Halves travel both ways, of which reports tell; servers sum and keep in fp32.
 TEST(Travel, HalvesAreCloseAndHalfAsManyBytes) {
   for (const auto wire : {proto::ParameterServer::fp16, proto::ParameterServer::bf16}) {

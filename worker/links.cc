@@ -16,7 +16,7 @@
 #include "core/strategy_traits.h"
 #include "core/transport_costs.h"
 #include "os/host_identity.h"
-#include "ps/wire.h"
+#include "ps/client_options.h"
 
 namespace crossover::worker {
 namespace {
@@ -103,7 +103,8 @@ absl::StatusOr<std::unique_ptr<net::Endpoint>> ConnectPeers(Links::Options& opti
 std::string SourceOfCosts(const proto::AllReduce& allreduce, const proto::TransportCosts* costs) {
   if (costs == nullptr) return "the shipped defaults";
   return absl::StrCat("the fit ", allreduce.fit(), " (", costs->transport(),
-                      costs->network().empty() ? "" : ", ", costs->network(), ")");
+                      costs->network().empty() ? "" : ", ", costs->network(),
+                      costs->host().empty() ? "" : ", measured on ", costs->host(), ")");
 }
 
 int HostsOf(const std::vector<int>& host_of) {
@@ -139,17 +140,10 @@ absl::StatusOr<std::unique_ptr<Links>> Links::Open(Options options, Timeline& ti
   const proto::Job& job = options.job;
   if (UsesCollectives(job)) RETURN_IF_ERROR(links->OpenCollectives(options, timeline.clock()));
   if (TalksToServers(job, options.identity.rank)) {
-    ps::Client::Options client;
-    client.identity = options.identity;
-    client.servers = Addresses(options.roster.servers);
-    client.part_bytes = job.ps().part_bytes();
-    client.credits = job.ps().credits();
-    client.channels = job.ps().channels();
-    client.wire = ps::WireTypeOf(job);
+    ps::Client::Options client = ps::ClientOptionsOf(job, options.identity, options.roster.servers);
     client.total_steps = options.total_steps;
-    client.step_s = job.deadlines().step_s();
-    client.connect_s = job.deadlines().join_s();
     client.cancelled = options.cancelled;
+    links->server_routes_ = client.DescribeRoutes();
     ASSIGN_OR_RETURN(links->servers_, ps::Client::Connect(client, options.buckets, timeline));
   }
   return links;

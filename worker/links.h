@@ -65,6 +65,8 @@ class Links {
 
   // What carries collectives and by which algorithms, for the log; "" without them.
   const std::string& transport() const { return transport_; }
+  // For the log; "" without servers.
+  const std::string& server_routes() const { return server_routes_; }
   // What carries the AllReduces of each size; empty without collectives.
   const std::vector<proto::AllReduceRange>& all_reduces() const { return all_reduces_; }
   // Null where the job does not use them.
@@ -83,6 +85,7 @@ class Links {
   void DescribeAllReduces(const proto::Job& job);
 
   std::string transport_;
+  std::string server_routes_;
   std::optional<allreduce::CostFit> within_host_;  // where memory is shared; equal on all ranks
   allreduce::HostSharing::Extent shares_ = allreduce::HostSharing::Extent::kNone;
   std::vector<proto::AllReduceRange> all_reduces_;

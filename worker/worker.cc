@@ -135,6 +135,7 @@ absl::Status Worker::Train() {
                                 .cancelled = [this] { return session_.aborted(); }},
                                timeline_));
   if (!links->transport().empty()) options_.log("collectives through " + links->transport());
+  if (!links->server_routes().empty()) options_.log("parameters " + links->server_routes());
   return session_.WithAbort([&links](const absl::Status& why) { links->Abort(why); },
                             [&] { return TrainOver(*links, data, plan, *model, buckets); });
 }

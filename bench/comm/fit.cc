@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,7 @@ template <typename Archive>
 void Fields(Archive& archive, Fit& fit) {
   archive("network", fit.network);
   archive("transport", fit.transport);
+  archive("host", fit.host);
   archive("alpha_us", fit.costs.alpha_us);
   archive("message_us", fit.costs.message_us);
   archive("beta_us_per_byte", fit.costs.beta_us_per_byte);
@@ -115,9 +117,11 @@ double MedianError(const std::vector<Point>& points, const Constants& constants)
 
 std::vector<Fit> FitCosts(const std::vector<Record>& records) {
   std::map<std::pair<std::string, std::string>, std::vector<Point>> measured;
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> hosts;
   for (const Record& record : records) {
     if (const std::optional<Point> point = PointOf(record)) {
       measured[{record.network, record.transport}].push_back(*point);
+      if (!record.host.empty()) hosts[{record.network, record.transport}].insert(record.host);
     }
   }
   std::vector<Fit> fits;
@@ -125,6 +129,7 @@ std::vector<Fit> FitCosts(const std::vector<Record>& records) {
     const Constants constants = Solve(points);
     Fit fit;
     std::tie(fit.network, fit.transport) = where;
+    fit.host = absl::StrJoin(hosts[where], ", ");
     fit.costs = {.alpha_us = constants[0],
                  .message_us = constants[1],
                  .beta_us_per_byte = constants[2],

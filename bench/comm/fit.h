@@ -17,6 +17,7 @@ namespace crossover::bench {
 struct Fit {
   std::string network;  // the lab's spec, or ""
   std::string transport;
+  std::string host;  // where it was measured; several by ", "
   allreduce::CostFit costs;
   int64_t points = 0;
   double error_median = 0;  // |model - measured| / measured

@@ -60,6 +60,8 @@ TEST(Fit, WhatIsWrittenIsReadForJobsAndForTests) {
   tcp.network = "1gbit";
   tcp.transport = "tcp";
   tcp.costs = {.alpha_us = 7, .message_us = 0, .beta_us_per_byte = 5e-4, .gamma_us_per_byte = 2e-4};
+  tcp.points = 8;
+  tcp.host = "lab1";
   const std::string text = WriteFits({tcp});
   const auto costs = CostsIn(text, "fit.jsonl", "tcp");
   ASSERT_TRUE(costs.ok()) << costs.status();

@@ -26,6 +26,7 @@ void Fields(Archive& archive, Record& record) {
   archive.Later("reduce", record.reduce);
   archive.Later("buffers", record.buffers);
   archive.Later("network", record.network);
+  archive.Later("host", record.host);
   archive.Later("in_place", record.in_place);
   archive.Later("round", record.round);
   archive.Later("time_us_min", record.time_us_min);
@@ -57,12 +58,18 @@ absl::StatusOr<Record> ReadRecord(std::string_view line) {
 
 absl::StatusOr<std::vector<Record>> ReadRecords(std::string_view text) {
   std::vector<Record> records;
+  const bool cut_off = !text.empty() && text.back() != '\n';
   int number = 0;
   for (const absl::string_view line :
        absl::StrSplit(absl::string_view(text.data(), text.size()), '\n')) {
     ++number;
     if (line.empty() || line.front() != '{') continue;
     absl::StatusOr<Record> record = ReadRecord({line.data(), line.size()});
+    if (!record.ok() && cut_off && line.data() + line.size() == text.data() + text.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", number,
+                       ", the last, was cut off while it was written; fix: ", "delete that line"));
+    }
     RETURN_IF_ERROR(Annotate(record.status(), absl::StrCat("line ", number, ": ")));
     records.push_back(*std::move(record));
   }

@@ -51,11 +51,16 @@ TEST(Record, PeersLinesAmongWhatLaunchersSay) {
 TEST(Record, ALineThatWasCutIsAnError) {
   const auto records = ReadRecords(std::string(kPeerLine, 100));
   ASSERT_FALSE(records.ok());
-  const auto missing = ReadRecords("mpirun: hello\n{\"library\":\"gloo\"}");
+  const auto missing = ReadRecords("mpirun: hello\n{\"library\":\"gloo\"}\n");
   ASSERT_FALSE(missing.ok());
   EXPECT_THAT(std::string(missing.status().message()),
               HasSubstr("line 2: not a line of comm_test"));
   EXPECT_THAT(std::string(missing.status().message()), HasSubstr("'transport' is missing"));
+  const std::string whole = std::string(kPeerLine) + "\n";
+  EXPECT_EQ(std::string(ReadRecords(whole + std::string(kPeerLine, 100)).status().message()),
+            "line 2, the last, was cut off while it was written; fix: delete that line");
+  EXPECT_THAT(std::string(ReadRecords(std::string(kPeerLine, 100) + "\n").status().message()),
+              HasSubstr("line 1: not a line"));
 }
 
 }  // namespace

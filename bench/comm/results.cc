@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 #include "bench/comm/cells.h"
@@ -10,6 +11,7 @@
 #include "bench/comm/table.h"
 #include "core/status.h"
 #include "os/files.h"
+#include "os/host_identity.h"
 
 namespace crossover::bench {
 
@@ -18,6 +20,8 @@ absl::Status Print(const std::string& text) {
   return absl::ErrnoToStatus(errno, "cannot write to standard output");
 }
 
+Results::Results(std::string json_path) : json_path_(std::move(json_path)), host_(os::HostName()) {}
+
 absl::Status Results::Begin(const std::string& fit_path) const {
   if (!fit_path.empty()) RETURN_IF_ERROR(os::CheckWritable(fit_path));
   return json_path_.empty() ? absl::OkStatus() : os::WriteFile(json_path_, "");
@@ -25,8 +29,10 @@ absl::Status Results::Begin(const std::string& fit_path) const {
 
 void Results::Take(const Record& record) {
   records_.push_back(record);
+  Record& taken = records_.back();
+  if (taken.host.empty()) taken.host = host_;
   if (!json_path_.empty() && written_.ok()) {
-    written_ = os::AppendLine(json_path_, WriteRecord(record));
+    written_ = os::AppendLine(json_path_, WriteRecord(taken));
   }
 }
 

@@ -3,7 +3,6 @@
 #define CROSSOVER_BENCH_COMM_RESULTS_H_
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,11 +17,12 @@ absl::Status Print(const std::string& text);
 class Results {
  public:
   // `json_path`: file that gets every line; "" for none.
-  explicit Results(std::string json_path) : json_path_(std::move(json_path)) {}
+  explicit Results(std::string json_path);
 
   // Empties the file. Before anything is measured, so that a wrong path costs no time; `fit_path`
   // as Report has it is only looked at.
   absl::Status Begin(const std::string& fit_path) const;
+  // A line that names no host gets this machine's name.
   void Take(const Record& record);
   const std::vector<Record>& records() const { return records_; }
   // Prints the tables, writes the fit (`fit_path`; "" for none) and says what is wrong: a line that
@@ -32,6 +32,7 @@ class Results {
 
  private:
   const std::string json_path_;
+  const std::string host_;
   std::vector<Record> records_;
   absl::Status written_;  // the first failure to write
 };

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "os/files.h"
+#include "os/host_identity.h"
 
 namespace crossover::bench {
 namespace {
@@ -40,6 +41,22 @@ TEST(Results, TablesThatCannotBeWrittenAreAnError) {
   close(terminal);
   EXPECT_EQ(std::string(status.message()),
             "cannot write to standard output: No space left on device");
+}
+
+TEST(Results, LinesAndFitNameTheMachine) {
+  const std::string path = testing::TempDir() + "/host_fit.jsonl";
+  Results results("");
+  Record elsewhere = Line("tcp", "ring", 4096);
+  elsewhere.host = "elsewhere";
+  results.Take(elsewhere);
+  results.Take(Line("tcp", "ring", 1 << 20));
+  const std::string here = os::HostName();
+  EXPECT_EQ(results.records()[0].host, "elsewhere");
+  EXPECT_EQ(results.records()[1].host, here);
+  ASSERT_TRUE(results.Report(path).ok());
+  const std::string text = os::ReadFile(path).value_or("");
+  EXPECT_NE(text.find("elsewhere"), std::string::npos) << text;
+  EXPECT_NE(text.find(here), std::string::npos) << text;
 }
 
 TEST(Results, AFitOfNothingLeavesTheFileAsItWas) {

@@ -162,8 +162,10 @@ void AddPlanFlags(PlanFlags& values, FlagSet& flags) {
              values.buffers, SetText(&values.buffers)});
   flags.Add({"congestion_control", "of TCP; '' leaves the host's", values.congestion_control,
              SetText(&values.congestion_control)});
-  flags.Add({"deadline_s", "seconds without a sign of a peer until that is an error", "60",
-             SetReal(&values.deadline_s, 0.5, 3600)});
+  flags.Add({"deadline_s",
+             "seconds without a sign of a peer in a collective until that is an error; "
+             "a process is lost after half of it, at most 10 s",
+             "60", SetReal(&values.deadline_s, 0.5, 3600)});
 }
 
 absl::StatusOr<TestPlan> ReadPlan(const PlanFlags& values) {

@@ -10,7 +10,7 @@
 #include "core/timeline.h"
 #include "net/rendezvous_client.h"
 #include "os/files.h"
-#include "ps/wire.h"
+#include "ps/client_options.h"
 
 namespace crossover::bench {
 namespace {
@@ -71,19 +71,10 @@ absl::StatusOr<std::unique_ptr<net::Endpoint>> PushPullWorker::ConnectWorkers() 
 }
 
 ps::Client::Options PushPullWorker::ClientOptions() const {
-  ps::Client::Options client;
-  client.identity = session_.identity();
-  for (const net::RosterMember& server : session_.member().roster().servers) {
-    client.servers.push_back(server.data_address);
-  }
-  client.part_bytes = options_.job.ps().part_bytes();
-  client.credits = options_.job.ps().credits();
-  client.channels = options_.job.ps().channels();
-  client.wire = ps::WireTypeOf(options_.job);
+  ps::Client::Options client =
+      ps::ClientOptionsOf(options_.job, session_.identity(), session_.member().roster().servers);
   client.total_steps = kTotalSteps;
-  client.connect_s = options_.job.deadlines().join_s();
   client.cancelled = [this] { return session_.aborted(); };
-  client.step_s = options_.job.deadlines().step_s();
   return client;
 }
 

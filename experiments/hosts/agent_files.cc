@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,6 +20,7 @@
 #include "core/status.h"
 #include "experiments/launch/child_process.h"
 #include "net/socket.h"
+#include "os/host_identity.h"
 
 namespace crossover::experiments {
 namespace {
@@ -42,11 +42,6 @@ std::string StartOfProcess(const std::string& pid) {
   const std::vector<std::string> fields =
       absl::StrSplit(stat.substr(end_of_name + 1), ' ', absl::SkipEmpty());
   return fields.size() > kStartTimeField ? fields[kStartTimeField] : "";
-}
-
-std::string HostName() {
-  utsname system{};
-  return uname(&system) == 0 ? system.nodename : "host";
 }
 
 }  // namespace
@@ -79,8 +74,8 @@ absl::StatusOr<std::string> GetPiece(const std::string& path, int64_t offset, in
 
 absl::StatusOr<std::string> MakeRunFolder(const std::string& folder, int number) {
   const std::string pid = absl::StrCat(getpid());
-  const std::string path =
-      absl::StrCat(folder, "/runs/", HostName(), "-", pid, "-", StartOfProcess(pid), "-", number);
+  const std::string path = absl::StrCat(folder, "/runs/", os::HostName(), "-", pid, "-",
+                                        StartOfProcess(pid), "-", number);
   std::error_code error;
   std::filesystem::create_directories(folder + "/runs", error);
   if (mkdir(path.c_str(), 0700) != 0) {
@@ -97,7 +92,7 @@ absl::Status RemoveTree(const std::string& path) {
 }
 
 void RemoveLeftoverRuns(const std::string& folder) {
-  const std::string prefix = HostName() + "-";
+  const std::string prefix = os::HostName() + "-";
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder + "/runs", error), end;
        !error && entry != end; entry.increment(error)) {

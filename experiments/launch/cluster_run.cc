@@ -148,14 +148,17 @@ class Cluster {
     for (const net::MemberState& member : rendezvous_->members()) {
       if (member.role == process.role && member.rank == process.rank) return member;
     }
-    return {};
+    net::MemberState unknown;
+    unknown.role = process.role;
+    unknown.rank = process.rank;
+    return unknown;
   }
 
   std::string DescribeEnd(const Process& process, const ExitStatus& ended) const {
-    const net::MemberState member = MemberOf(process);
+    net::MemberState member = MemberOf(process);
+    if (!member.joined) member.address = "no address yet";
     return net::DescribeLoss(
-        process.role, process.rank, member.joined ? member.address : "no address yet", member.step,
-        absl::StrCat("the process ", ended.Describe(), "; its log is ", process.log_path));
+        member, absl::StrCat("the process ", ended.Describe(), "; its log is ", process.log_path));
   }
 
   // Tells everyone; who has not ended by itself after a quarter of the deadline is asked

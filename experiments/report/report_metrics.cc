@@ -223,11 +223,11 @@ constexpr Metric kMetrics[] = {
      SentOverFormula, FormatNumber},
     {"wire_bytes_sent_per_step", "Sent on the wire",
      "The same as the kernel counts it: our headers, gRPC's framing and retransmissions included, "
-     "TCP/IP headers not.",
+     "TCP/IP headers and what Unix sockets carry not.",
      Of<&R::wire_bytes_sent_per_step>, FormatBytes},
     {"wire_bytes_received_per_step", "Received on the wire",
      "The same as the kernel counts it: our headers, gRPC's framing and retransmissions included, "
-     "TCP/IP headers not.",
+     "TCP/IP headers and what Unix sockets carry not.",
      Of<&R::wire_bytes_received_per_step>, FormatBytes},
     {"bytes_to_target", "Bytes to target",
      "Payload that all workers had sent when the target accuracy was reached; an estimate where "

@@ -40,7 +40,7 @@ struct Snapshots {
   const int64_t interval_steps;
   int64_t last_steps = 0;
   int64_t last_push = 0;
-  std::vector<Snapshot> taken;
+  std::vector<Snapshot> taken = {};
 
   void BeforePush(int64_t push, int64_t steps, std::span<const float> parameters) {
     if (steps / interval_steps > last_steps / interval_steps) {
