@@ -192,9 +192,13 @@ absl::Status CheckOptimizer(const proto::Job& job) {
                    "--optimizer.name=sgd, or --optimizer.momentum=0.9");
   }
   RETURN_IF_ERROR(Real(job, "optimizer.weight_decay", kPenalty));
-  if (job.optimizer().clip_norm() != 0) {
-    return Refusal("optimizer.clip_norm", FoundAt(job, "optimizer.clip_norm"),
-                   "0: this build clips no gradients", "--optimizer.clip_norm=0");
+  RETURN_IF_ERROR(Real(job, "optimizer.clip_norm", kPenalty));
+  if (job.optimizer().clip_norm() > 0 && job.strategy() == proto::Strategy::ps_backup) {
+    return Refusal("optimizer.clip_norm",
+                   absl::StrCat(FoundAt(job, "optimizer.clip_norm"),
+                                " while with strategy ps_backup each part averages other workers' "
+                                "gradients, so that no gradient is there to have a norm"),
+                   "0 with ps_backup", "--optimizer.clip_norm=0, or --strategy=ps_sync");
   }
   RETURN_IF_ERROR(Real(job, "optimizer.beta1", kMomentum));
   RETURN_IF_ERROR(Real(job, "optimizer.beta2", kMomentum));

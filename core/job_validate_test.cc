@@ -52,6 +52,9 @@ TEST(ValidateJobTest, PoliciesFitTheWorkers) {
               HasSubstr("allowed: 0 to 3, fewer than the 4 workers"));
   EXPECT_THAT(Refused({"strategy=ps_backup", "workers=1"}), HasSubstr("(the default)"));
   EXPECT_EQ(ValidateJob(JobWith({"ps.backup_workers=4"})), absl::OkStatus()) << "of others";
+  EXPECT_THAT(Refused({"strategy=ps_backup", "optimizer.clip_norm=1"}),
+              HasSubstr("each part averages other workers' gradients"));
+  EXPECT_EQ(ValidateJob(JobWith({"strategy=ps_async", "optimizer.clip_norm=1"})), absl::OkStatus());
   EXPECT_THAT(Refused({"strategy=ps_elastic", "ps.elastic_rate=0.3"}),
               HasSubstr("at most 1 / workers, 0.25"));
   EXPECT_THAT(Refused({"strategy=ps_groups", "ps.groups=3"}),
@@ -94,6 +97,7 @@ TEST(ValidateJobTest, BoundsOfSingleFields) {
       {"data.train_limit", {"-1"}, {"0", "1"}, "0 to "},
       {"data.test_limit", {"-1"}, {"0", "1"}, "0 to "},
       {"optimizer.momentum", {"-0.1", "1", "1.5"}, {"0.001", "0.999"}, "from 0 to below 1"},
+      {"optimizer.clip_norm", {"-1", "1e7"}, {"0", "0.5"}, "0 to 1e6"},
       {"optimizer.weight_decay", {"-1e-9", "1e7"}, {"0", "0.01"}, "0 to 1e6"},
       {"optimizer.beta1", {"-0.1", "1"}, {"0", "0.99"}, "from 0 to below 1"},
       {"optimizer.beta2", {"-0.1", "1"}, {"0", "0.9999"}, "from 0 to below 1"},

@@ -1,20 +1,24 @@
 #include "ps/client.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/check.h"
+#include "core/gradient_norm.h"
 #include "core/shard_plan.h"
 #include "core/status.h"
 #include "ps/bucket_progress.h"
 #include "ps/completion_loop.h"
 #include "ps/frame_buffer.h"
+#include "ps/owed_answers.h"
 #include "ps/part_versions.h"
 #include "ps/stream_to_server.h"
 #include "ps/wire.h"
@@ -49,28 +53,27 @@ class Client::Impl final : public FrameHandler {
   void OnEnd(int stream, const absl::Status& status) override;
 
  private:
-  // What a part's next frame from the server must be.
-  enum class Awaited { kNothing, kAck, kPull, kPush };
   // Frames of parts to one server, in order.
   struct Outbox {
-    std::deque<int> waiting;  // parts; what is sent of each follows from what is awaited
+    std::deque<int> waiting;  // parts; what is sent of each follows from what it is owed
     int64_t unanswered = 0;   // sent, at most options_.credits
   };
 
   absl::Status OnAck(int server, const FrameHeader& header);
   absl::Status OnReply(int server, const FrameHeader& header, const Payload& values);
+  absl::Status OnSquares(int server, const FrameHeader& header, const Payload& payload);
   void SendToEach(int channels, FrameKind kind, std::span<const std::byte> payload);
-  absl::Status ExchangeAll(Awaited awaited, std::span<const float> source,
+  absl::Status ExchangeAll(Owed answer, std::span<const float> source,
                            std::span<float> destination);
-  void QueueLocked(const Part& part, Awaited awaited);
+  void QueueLocked(const Part& part, Owed answer);
   void SendAllLocked();
   void SendLocked(int server);
+  OutgoingFrame FrameForLocked(const Part& part) const;
   void AnsweredLocked(int server);
   void FailLocked(const absl::Status& why);
   std::string WhereLocked() const;
   std::string DebtorLocked() const;
   std::string ServerName(int server) const;
-  std::span<const float> ValuesOf(const Part& part, std::span<const float> buffer) const;
   void CheckSize(size_t length) const;
   template <typename Predicate>
   absl::Status WaitFor(Predicate done);
@@ -83,7 +86,7 @@ class Client::Impl final : public FrameHandler {
   SliceLender lender_;
   CompletionLoop loop_;
   const std::shared_ptr<PartPool> pool_;
-  std::vector<int> part_streams_;                         // by part: its index in streams_
+  const std::vector<int> channel_of_part_;
   std::vector<std::unique_ptr<StreamToServer>> streams_;  // by server, and by channel there
 
   mutable std::mutex mutex_;  // of what follows
@@ -92,8 +95,7 @@ class Client::Impl final : public FrameHandler {
   int running_streams_ = 0;
   bool connected_ = false;
   bool leaving_ = false;
-  std::vector<int> missing_acks_;  // by server, for frames without a part
-  std::vector<Awaited> awaited_;   // by part
+  OwedAnswers owed_;
   PartVersions versions_;
   std::vector<Outbox> outboxes_;  // by server
   BucketProgress buckets_;
@@ -103,6 +105,9 @@ class Client::Impl final : public FrameHandler {
   int64_t held_ns_max_ = 0;  // of the step
   std::span<const float> source_;
   std::span<float> destination_;
+  SquareSum squares_;         // of the parts whose squares have come in the step
+  size_t parts_squared_ = 0;  // how many
+  double norm_ = 0;           // of all of them
   ClientCounters counters_;
 };
 
@@ -115,19 +120,11 @@ Client::Impl::Impl(const Options& options, const BucketPlan& buckets, ShardPlan 
       timeline_(timeline),
       loop_(std::make_unique<grpc::CompletionQueue>()),
       pool_(PartPool::Make(options.part_bytes / static_cast<int64_t>(sizeof(float)))),
-      part_streams_(plan_.parts.size()),
-      missing_acks_(options.servers.size()),
-      awaited_(plan_.parts.size(), Awaited::kNothing),
+      channel_of_part_(PartChannels(plan_, options.channels)),
+      owed_(plan_.parts.size(), options.servers.size()),
       versions_(plan_.parts.size()),
       outboxes_(options.servers.size()),
-      buckets_(plan_.bucket_parts.size(), timeline) {
-  for (size_t server = 0; server < plan_.server_parts.size(); ++server) {
-    const std::vector<int>& ids = plan_.server_parts[server];
-    for (size_t n = 0; n < ids.size(); ++n) {
-      part_streams_[ids[n]] = static_cast<int>(server * options.channels + n % options.channels);
-    }
-  }
-}
+      buckets_(plan_.bucket_parts.size(), timeline) {}
 
 Client::Impl::~Impl() {
   Abort(absl::CancelledError("the client was destroyed"));
@@ -152,10 +149,7 @@ absl::Status Client::Impl::Connect() {
   }
   SendToEach(options_.channels, FrameKind::kPlan, encoded_plan_);
   std::unique_lock lock(mutex_);
-  const auto acknowledged = [this] {
-    return !failure_.ok() ||
-           std::all_of(missing_acks_.begin(), missing_acks_.end(), [](int n) { return n == 0; });
-  };
+  const auto acknowledged = [this] { return !failure_.ok() || !owed_.any_acks_missing(); };
   const int64_t deadline_ns =
       timeline_.clock().NowNs() + static_cast<int64_t>(options_.connect_s * 1e9);
   while (!acknowledged()) {
@@ -169,11 +163,10 @@ absl::Status Client::Impl::Connect() {
     if (left_ns <= 0 || acknowledged()) break;
     changed_.wait_for(lock, std::chrono::nanoseconds(std::min(left_ns, kCancelCheckNs)));
   }
-  for (size_t server = 0; server < missing_acks_.size(); ++server) {
-    if (missing_acks_[server] == 0) continue;
+  if (!acknowledged()) {
     FailLocked(absl::DeadlineExceededError(
-        absl::StrCat(ServerName(static_cast<int>(server)), ": no answer within ",
-                     options_.connect_s, " s: is the server running, and reachable from here?")));
+        absl::StrCat(DebtorLocked(), ": no answer within ", options_.connect_s,
+                     " s: is the server running, and reachable from here?")));
   }
   connected_ = failure_.ok();
   return failure_;
@@ -183,17 +176,12 @@ absl::Status Client::Impl::Connect() {
 void Client::Impl::SendToEach(int channels, FrameKind kind, std::span<const std::byte> payload) {
   {
     const std::lock_guard lock(mutex_);
-    for (int& acks : missing_acks_) acks += channels;
+    owed_.ExpectAcks(channels);
   }
   for (size_t stream = 0; stream < streams_.size(); ++stream) {
     if (static_cast<int>(stream) % options_.channels >= channels) continue;
     streams_[stream]->Send({.header = {.kind = kind}, .bytes = payload});
   }
-}
-
-std::span<const float> Client::Impl::ValuesOf(const Part& part,
-                                              std::span<const float> buffer) const {
-  return buffer.subspan(part.offset, part.length);
 }
 
 void Client::Impl::CheckSize(size_t length) const {
@@ -214,23 +202,23 @@ absl::Status Client::Impl::WaitFor(Predicate done) {
 
 absl::Status Client::Impl::Initialize(std::span<const float> parameters) {
   CheckSize(parameters.size());
-  return ExchangeAll(Awaited::kAck, parameters, {});
+  return ExchangeAll(Owed::kInitialize, parameters, {});
 }
 
 absl::Status Client::Impl::Pull(std::span<float> parameters) {
   CheckSize(parameters.size());
-  return ExchangeAll(Awaited::kPull, {}, parameters);
+  return ExchangeAll(Owed::kPull, {}, parameters);
 }
 
 // A frame for each part, until all have been answered.
-absl::Status Client::Impl::ExchangeAll(Awaited awaited, std::span<const float> source,
+absl::Status Client::Impl::ExchangeAll(Owed answer, std::span<const float> source,
                                        std::span<float> destination) {
   {
     const std::lock_guard lock(mutex_);
     source_ = source;
     destination_ = destination;
-    awaited_parts_ = static_cast<int>(awaited_.size());
-    for (const Part& part : plan_.parts) QueueLocked(part, awaited);
+    awaited_parts_ = static_cast<int>(plan_.parts.size());
+    for (const Part& part : plan_.parts) QueueLocked(part, answer);
     SendAllLocked();
   }
   return WaitFor([this] { return awaited_parts_ == 0; });
@@ -248,6 +236,8 @@ void Client::Impl::BeginStep(int64_t step, std::span<const float> source,
   buckets_.BeginStep();
   versions_.BeginStep();
   next_bucket_ = 0;
+  squares_ = {};
+  parts_squared_ = 0;
 }
 
 void Client::Impl::PushBucket(int bucket) {
@@ -257,14 +247,14 @@ void Client::Impl::PushBucket(int bucket) {
   const int buckets = static_cast<int>(plan_.bucket_parts.size());
   for (; next_bucket_ < buckets && buckets_.pushed(next_bucket_); ++next_bucket_) {
     for (const int id : plan_.bucket_parts[next_bucket_]) {
-      QueueLocked(plan_.parts[id], Awaited::kPush);
+      QueueLocked(plan_.parts[id], Owed::kPush);
     }
   }
   SendAllLocked();
 }
 
-void Client::Impl::QueueLocked(const Part& part, Awaited awaited) {
-  awaited_[part.id] = awaited;
+void Client::Impl::QueueLocked(const Part& part, Owed answer) {
+  owed_.Expect(part.id, answer);
   outboxes_[part.server].waiting.push_back(part.id);
 }
 
@@ -282,20 +272,33 @@ void Client::Impl::SendLocked(int server) {
     const int id = outbox.waiting.front();
     outbox.waiting.pop_front();
     ++outbox.unanswered;
-    const Awaited awaited = awaited_[id];
-    FrameHeader header = {.kind = FrameKind::kPull, .part = static_cast<uint32_t>(id)};
-    std::span<const float> values;
-    if (awaited != Awaited::kPull) values = ValuesOf(plan_.parts[id], source_);
-    if (awaited == Awaited::kAck) header.kind = FrameKind::kInitialize;
-    if (awaited == Awaited::kPush) {
-      header.kind = FrameKind::kPush;
-      header.step = step_;
-      header.version = versions_.Of(id);
-      header.type = options_.wire;
-    }
-    header.payload_bytes = static_cast<int64_t>(BytesOf(header.type) * values.size());
-    streams_[part_streams_[id]]->Send({.header = header, .values = values});
+    const size_t stream = server * options_.channels + channel_of_part_[id];
+    streams_[stream]->Send(FrameForLocked(plan_.parts[id]));
   }
+}
+
+// That asks for what the part is owed.
+OutgoingFrame Client::Impl::FrameForLocked(const Part& part) const {
+  const Owed answer = owed_.Of(part.id);
+  OutgoingFrame frame = {.header = {.part = static_cast<uint32_t>(part.id)}};
+  FrameHeader& header = frame.header;
+  if (answer == Owed::kNorm) {
+    header.kind = FrameKind::kNorm;
+    header.step = step_;
+    header.payload_bytes = sizeof(norm_);
+    frame.bytes = std::as_bytes(std::span(&norm_, 1));
+    return frame;
+  }
+  header.kind = answer == Owed::kInitialize ? FrameKind::kInitialize : FrameKind::kPull;
+  if (answer != Owed::kPull) frame.values = source_.subspan(part.offset, part.length);
+  if (answer == Owed::kPush) {
+    header.kind = FrameKind::kPush;
+    header.step = step_;
+    header.version = versions_.Of(part.id);
+    header.type = options_.wire;
+  }
+  header.payload_bytes = static_cast<int64_t>(BytesOf(header.type) * frame.values.size());
+  return frame;
 }
 
 void Client::Impl::AnsweredLocked(int server) {
@@ -325,9 +328,7 @@ absl::Status Client::Impl::Leave() {
     leaving_ = true;
   }
   SendToEach(1, FrameKind::kLeave, {});
-  RETURN_IF_ERROR(WaitFor([this] {
-    return std::all_of(missing_acks_.begin(), missing_acks_.end(), [](int n) { return n == 0; });
-  }));
+  RETURN_IF_ERROR(WaitFor([this] { return !owed_.any_acks_missing(); }));
   for (const auto& stream : streams_) stream->CloseWrites();
   return WaitFor([this] { return running_streams_ == 0; });
 }
@@ -349,6 +350,7 @@ absl::Status Client::Impl::OnFrame(int stream, const FrameHeader& header, const 
   const int server = stream / options_.channels;
   if (header.kind == FrameKind::kAck) return OnAck(server, header);
   if (header.kind == FrameKind::kReply) return OnReply(server, header, payload);
+  if (header.kind == FrameKind::kSquares) return OnSquares(server, header, payload);
   return absl::InvalidArgumentError(
       absl::StrCat("the server sent a worker's ", FrameKindName(header.kind), " frame"));
 }
@@ -357,18 +359,8 @@ absl::Status Client::Impl::OnAck(int server, const FrameHeader& header) {
   if (header.part != FrameHeader::kNoPart)
     RETURN_IF_ERROR(CheckPart(header, plan_, server, options_.wire));
   const std::lock_guard lock(mutex_);
-  if (header.part == FrameHeader::kNoPart) {
-    if (missing_acks_[server] == 0) {
-      return absl::InvalidArgumentError("the server sent an ack that nothing asked for");
-    }
-    --missing_acks_[server];
-  } else {
-    Awaited& awaited = awaited_[header.part];
-    if (awaited != Awaited::kAck) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the server sent an ack of part ", header.part, " that nothing asked for"));
-    }
-    awaited = Awaited::kNothing;
+  RETURN_IF_ERROR(owed_.TakeAck(server, header));
+  if (header.part != FrameHeader::kNoPart) {
     --awaited_parts_;
     AnsweredLocked(server);
   }
@@ -376,23 +368,33 @@ absl::Status Client::Impl::OnAck(int server, const FrameHeader& header) {
   return absl::OkStatus();
 }
 
+// The first of two answers to a push where servers clip. It gives the credit back: a part waits
+// for its norm until all others have had their pushes.
+absl::Status Client::Impl::OnSquares(int server, const FrameHeader& header,
+                                     const Payload& payload) {
+  RETURN_IF_ERROR(CheckPart(header, plan_, server, options_.wire));
+  std::array<std::byte, SquareSum::kBytes> bytes;
+  payload.CopyHead(bytes);
+  const std::lock_guard lock(mutex_);
+  RETURN_IF_ERROR(owed_.TakeSquares(header, step_));
+  squares_.Add(SquareSum(bytes));
+  AnsweredLocked(server);
+  if (++parts_squared_ < plan_.parts.size()) return absl::OkStatus();
+  norm_ = squares_.Norm();
+  for (const Part& part : plan_.parts) QueueLocked(part, Owed::kNorm);
+  SendAllLocked();
+  return absl::OkStatus();
+}
+
 absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const Payload& values) {
   RETURN_IF_ERROR(CheckPart(header, plan_, server, options_.wire));
   const Part& part = plan_.parts[header.part];
-  Awaited awaited;
+  Owed answered;
   std::span<float> destination;
   {
     const std::lock_guard lock(mutex_);
-    awaited = awaited_[header.part];
-    const bool expected = (awaited == Awaited::kPull && header.step == -1) ||
-                          (awaited == Awaited::kPush && header.step == step_);
-    if (!expected) {
-      return absl::InvalidArgumentError(absl::StrCat("the server sent a reply for part ",
-                                                     header.part, " and step ", header.step,
-                                                     " that nothing asked for"));
-    }
-    awaited_[header.part] = Awaited::kNothing;
-    if (awaited == Awaited::kPush) versions_.CountReply(part.id, header.version, header.late);
+    ASSIGN_OR_RETURN(answered, owed_.TakeReply(header, step_));
+    if (answered != Owed::kPull) versions_.CountReply(part.id, header.version, header.late);
     versions_.Set(part.id, header.version);
     destination = destination_;
   }
@@ -400,7 +402,7 @@ absl::Status Client::Impl::OnReply(int server, const FrameHeader& header, const 
   values.CopyTo(destination.subspan(part.offset, part.length));
   const std::lock_guard lock(mutex_);
   AnsweredLocked(server);
-  if (awaited == Awaited::kPull) {
+  if (answered == Owed::kPull) {
     if (--awaited_parts_ == 0) changed_.notify_all();
     return absl::OkStatus();
   }
@@ -454,11 +456,10 @@ std::string Client::Impl::WhereLocked() const {
 
 // A server that owes an answer.
 std::string Client::Impl::DebtorLocked() const {
-  for (const Part& part : plan_.parts) {
-    if (awaited_[part.id] != Awaited::kNothing) return ServerName(part.server);
-  }
-  for (size_t server = 0; server < missing_acks_.size(); ++server) {
-    if (missing_acks_[server] > 0) return ServerName(static_cast<int>(server));
+  const std::optional<int> part = owed_.AnyPart();
+  if (part) return ServerName(plan_.parts[*part].server);
+  for (int server = 0; server < static_cast<int>(options_.servers.size()); ++server) {
+    if (owed_.acks_missing(server)) return ServerName(server);
   }
   return "the servers";
 }

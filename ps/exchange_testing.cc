@@ -5,6 +5,7 @@
 #include <cmath>
 #include <thread>
 
+#include "core/gradient_norm.h"
 #include "core/optimizer.h"
 #include "core/reduce.h"
 #include "core/status.h"
@@ -167,6 +168,7 @@ std::vector<float> SerialSync(const proto::Job& job, int64_t steps) {
       }
     }
     DivideBy(sum, job.workers());
+    ClipToNorm(job.optimizer().clip_norm(), sum);
     optimizer.Apply(0, parameters, sum, job.learning_rate().base(), step);
   }
   return parameters;

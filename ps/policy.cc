@@ -13,6 +13,7 @@ Policy PolicyFor(const proto::Job& job) {
     case proto::Strategy::ps_sync:
       policy.contributions = job.workers();
       policy.lead_steps_max = 0;
+      policy.clip_norm = job.optimizer().clip_norm();
       policy.rank_order = job.deterministic();
       return policy;
     case proto::Strategy::ps_backup:

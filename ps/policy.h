@@ -46,6 +46,10 @@ struct Policy {
   // Of parameters of one worker: the part of their distance that the servers' move towards them
   // (core/elastic_averaging.h); 0: those pushed, averaged, take the servers' place.
   double elastic_rate = 0;
+  // The mean of an update's contributions is clipped to this norm over all parts
+  // (core/gradient_norm.h), which no part knows alone: it tells its sum of squares and applies the
+  // mean when it has been told the norm. 0: it applies the mean at once.
+  double clip_norm = 0;
   // Sum the contributions of an update in rank order, whatever order they come in.
   bool rank_order = false;
 };

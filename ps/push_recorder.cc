@@ -37,6 +37,15 @@ void PushRecorder::Record(int64_t step, int bucket, Interval interval, bool repl
   if (2 * times_.size() > Timeline::kMaxKeptSpans) times_.erase(entry);
 }
 
+void PushRecorder::RecordUpdate(int64_t step, int bucket, Interval interval) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = times_.find({step, bucket});
+  if (entry == times_.end()) return;
+  BucketTimes& times = entry->second;
+  times.apply = times.applied ? Hull(times.apply, interval) : interval;
+  times.applied = true;
+}
+
 void PushRecorder::AddTo(proto::ServerReport& report) const {
   const std::lock_guard lock(mutex_);
   for (const auto& [key, times] : times_) {

@@ -22,8 +22,10 @@ class PushRecorder {
   explicit PushRecorder(std::vector<int64_t> steps);
   // A part's push came in and was summed; `replied` if it let replies leave.
   void Record(int64_t step, int bucket, Interval interval, bool replied);
+  // A part, pushes to which have been recorded, was updated after them: when its norm came.
+  void RecordUpdate(int64_t step, int bucket, Interval interval);
   // Of each bucket: "receive" from the first push to the last one's end, "apply" of those that
-  // let replies leave.
+  // let replies leave, or of the updates after them.
   void AddTo(proto::ServerReport& report) const;
 
  private:

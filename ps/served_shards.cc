@@ -34,6 +34,9 @@ struct ServedShards::ServedPart {
   int64_t pushes = 0;  // late ones too
   int64_t replies = 0;
   int64_t lead_steps_max = 0;
+  int64_t awaits_norm_since_ns = -1;  // or -1
+  int64_t norm_wait_ns = 0;
+  int64_t norms = 0;  // updates that waited for one
 };
 
 namespace {
@@ -69,17 +72,14 @@ ServedShards::ServedShards(const proto::Job& job, const WorkerPlan& worker_plan,
       plan_(std::move(plan)),
       server_(server),
       wire_(WireTypeOf(job)),
-      channels_(job.ps().channels()),
       clock_(clock),
       pool_(PartPool::Make(LongestPart(plan_, server))),
       lane_count_(lanes),
       lanes_(LanesByPart(plan_, server, lanes)),
       recorder_(KeptSteps(job, worker_plan.total_steps)),
-      channel_of_part_(plan_.parts.size()),
+      channel_of_part_(PartChannels(plan_, static_cast<int>(job.ps().channels()))),
       parts_(plan_.parts.size()) {
-  for (size_t n = 0; n < plan_.server_parts[server].size(); ++n) {
-    const int id = plan_.server_parts[server][n];
-    channel_of_part_[id] = static_cast<int>(n % channels_);
+  for (const int id : plan_.server_parts[server]) {
     parts_[id] = std::make_unique<ServedPart>(job, policy_, plan_.parts[id].length,
                                               worker_plan.total_steps, pool_);
   }
@@ -148,7 +148,46 @@ absl::StatusOr<std::vector<Reply>> ServedShards::Push(int worker, const FrameHea
     part.workers[worker].held_since_ns = clock_.NowNs();
     ++part.workers[worker].held_replies;
   }
+  if (!pushed->told_squares.empty()) {
+    part.awaits_norm_since_ns = end_ns;
+    return Squares(part, header, pushed->told_squares);
+  }
   return Replies(part, header.part, pushed->released);
+}
+
+// The caller holds the part's lock.
+std::vector<Reply> ServedShards::Squares(const ServedPart& part, const FrameHeader& push,
+                                         const std::vector<int>& workers) const {
+  const auto bytes = part.shard.squares().ToBytes();
+  const grpc::Slice slice(bytes.data(), bytes.size());
+  const FrameHeader header = {.kind = FrameKind::kSquares, .part = push.part, .step = push.step};
+  std::vector<Reply> replies;
+  for (size_t i = 0; i < workers.size(); ++i) {
+    const int worker = workers[(i + server_) % workers.size()];
+    replies.push_back({worker, push.part, MakeMessage(header, slice)});
+  }
+  return replies;
+}
+
+absl::StatusOr<std::vector<Reply>> ServedShards::GiveNorm(int worker, const FrameHeader& header,
+                                                          const Payload& payload) {
+  double norm = 0;
+  payload.CopyHead(std::as_writable_bytes(std::span(&norm, 1)));
+  ServedPart& part = PartOf(header);
+  const std::lock_guard lock(part.mutex);
+  const int64_t start_ns = clock_.NowNs();
+  const auto released = part.shard.GiveNorm(worker, header.step, norm);
+  const int64_t end_ns = clock_.NowNs();
+  part.apply_ns += end_ns - start_ns;
+  if (!released.ok()) {
+    return Annotate(released.status(), absl::StrCat("part ", header.part, ": "));
+  }
+  if (part.awaits_norm_since_ns >= 0) {
+    part.norm_wait_ns += start_ns - std::exchange(part.awaits_norm_since_ns, -1);
+    ++part.norms;
+    recorder_.RecordUpdate(header.step, plan_.parts[header.part].bucket, {start_ns, end_ns});
+  }
+  return Replies(part, header.part, *released);
 }
 
 // The caller holds the part's lock.
@@ -201,6 +240,7 @@ void ServedShards::AddTo(proto::ServerReport& report) const {
   Histogram staleness;
   RateSums rates;
   std::vector<ServedPart::PerWorker> workers(policy_.workers);
+  int64_t norm_wait_ns = 0;
   for (const int id : plan_.server_parts[server_]) {
     const ServedPart& part = *parts_[id];
     const std::lock_guard lock(part.mutex);
@@ -213,6 +253,8 @@ void ServedShards::AddTo(proto::ServerReport& report) const {
     report.set_payload_received_bytes(report.payload_received_bytes() + part.pushes * bytes);
     report.set_payload_sent_bytes(report.payload_sent_bytes() + part.replies * bytes);
     report.set_lead_steps_max(std::max(report.lead_steps_max(), part.lead_steps_max));
+    report.set_global_phases(std::max(report.global_phases(), part.norms));
+    norm_wait_ns += part.norm_wait_ns;
     staleness.Merge(part.shard.staleness());
     rates.contributions += part.shard.rates().contributions;
     rates.scheduled += part.shard.rates().scheduled;
@@ -235,6 +277,10 @@ void ServedShards::AddTo(proto::ServerReport& report) const {
     const auto contributions = static_cast<double>(rates.contributions);
     report.set_scheduled_learning_rate(rates.scheduled / contributions);
     report.set_effective_learning_rate(rates.effective / contributions);
+  }
+  if (report.global_phases() > 0) {
+    const auto parts = static_cast<int64_t>(plan_.server_parts[server_].size());
+    report.set_global_phase_ns(norm_wait_ns / parts);
   }
   report.set_transient_bytes_max(pool_->held_bytes_max());
   recorder_.AddTo(report);

@@ -7,8 +7,9 @@
 // a contribution that waits for its turn in deterministic mode; and as its reply, until that has
 // left. Replies to all workers share one buffer. So held_bytes_max() of the report
 // (transient_bytes_max) is at most 4 x workers x credits x ps.part_bytes, whatever the model's
-// size. A received push is held within gRPC's read buffers, which may be larger than it (256 KiB),
-// and gRPC reads ahead by a connection's window.
+// size. Where servers clip, means of all parts wait for their norm at once, and as many bytes as
+// the parameters have come on top. A received push is held within gRPC's read buffers, which may be
+// larger than it (256 KiB), and gRPC reads ahead by a connection's window.
 #ifndef CROSSOVER_PS_SERVED_SHARDS_H_
 #define CROSSOVER_PS_SERVED_SHARDS_H_
 
@@ -78,6 +79,10 @@ class ServedShards {
   absl::StatusOr<std::vector<Reply>> Push(int worker, const FrameHeader& header,
                                           const Payload& values);
 
+  // `payload` is the norm.
+  absl::StatusOr<std::vector<Reply>> GiveNorm(int worker, const FrameHeader& header,
+                                              const Payload& payload);
+
   struct LeaveOutcome {
     std::vector<Reply> replies;
     std::vector<int> stranded;  // may name a worker more than once
@@ -94,6 +99,8 @@ class ServedShards {
  private:
   struct ServedPart;
   ServedPart& PartOf(const FrameHeader& header) { return *parts_[header.part]; }
+  std::vector<Reply> Squares(const ServedPart& part, const FrameHeader& push,
+                             const std::vector<int>& workers) const;
   std::vector<Reply> Replies(ServedPart& part, uint32_t id, const std::vector<Release>& released);
 
   const Policy policy_;
@@ -101,13 +108,12 @@ class ServedShards {
   const ShardPlan plan_;
   const int server_;
   const DataType wire_;
-  const size_t channels_;
   const Clock& clock_;
   const std::shared_ptr<PartPool> pool_;
   const int lane_count_;
   const std::vector<int> lanes_;  // by part id; -1 where another's
   PushRecorder recorder_;
-  std::vector<int> channel_of_part_;
+  const std::vector<int> channel_of_part_;
   std::vector<std::unique_ptr<ServedPart>> parts_;  // by part id; null where another's
 };
 

@@ -322,6 +322,9 @@ absl::Status Server::Impl::Handle(PartFrame& frame) {
     case FrameKind::kPush:
       replies = shards.Push(frame.worker, header, frame.payload());
       break;
+    case FrameKind::kNorm:
+      replies = shards.GiveNorm(frame.worker, header, frame.payload());
+      break;
     default:
       return absl::InvalidArgumentError(
           absl::StrCat("a worker sent a server's ", FrameKindName(header.kind), " frame"));

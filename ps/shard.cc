@@ -1,6 +1,7 @@
 #include "ps/shard.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "core/averaging.h"
 #include "core/check.h"
 #include "core/elastic_averaging.h"
+#include "core/gradient_norm.h"
 #include "core/learning_rate.h"
 #include "core/optimizer.h"
 #include "core/reduce.h"
@@ -20,6 +22,7 @@ struct WorkerState {
   int64_t completed_steps = 0;  // pushes taken
   bool unanswered = false;      // its last push has had no reply
   bool late = false;            // that push was dropped
+  bool owes_norm = false;       // it has been told the squares of its push's update
   int64_t answer_version = 0;   // the first whose parameters may answer it
   bool left = false;
   // A contribution that came before its turn (rank order only); empty otherwise.
@@ -58,6 +61,7 @@ struct ShardPart::Impl {
   void AddToSum(bool first, const Payload& payload);
   void AddInRankOrder(int worker, const Payload& payload);
   void Correct(int worker, int64_t staleness);
+  std::vector<int> TellSquares();
   void Update(int64_t step);
   void ApplyGradient(int64_t step);
   void Give(int worker);
@@ -78,9 +82,12 @@ struct ShardPart::Impl {
   std::vector<WorkerState> workers;
   bool initialized = false;
   int64_t version = 0;
-  int contributed = 0;   // to the next update
-  int next_rank = 0;     // whose contribution is summed next (rank order only)
-  double rate_part = 1;  // of the next update's learning rate, by its staleness
+  int contributed = 0;       // to the next update
+  int next_rank = 0;         // whose contribution is summed next (rank order only)
+  bool awaits_norm = false;  // the mean is in `sum`
+  SquareSum squares;         // of the last such mean
+  double norm = 0;           // that the last such update was made with
+  double rate_part = 1;      // of the next update's learning rate, by its staleness
   Histogram staleness;
   RateSums rates;
 };
@@ -226,8 +233,22 @@ void ShardPart::Impl::ApplyGradient(int64_t step) {
   rates.effective += policy.contributions * effective;
 }
 
+// The first phase of an update in two: everyone has contributed, the mean is in `sum`.
+std::vector<int> ShardPart::Impl::TellSquares() {
+  squares = {};
+  squares.Add(sum.values());
+  awaits_norm = true;
+  std::vector<int> told;
+  for (int worker = 0; worker < policy.workers; ++worker) {
+    if (workers[worker].left) continue;
+    workers[worker].owes_norm = true;
+    told.push_back(worker);
+  }
+  return told;
+}
+
+// With the mean in `sum`.
 void ShardPart::Impl::Update(int64_t step) {
-  if (policy.contributions > 1) DivideBy(sum.values(), policy.contributions);
   if (policy.pushed == Pushed::kGradients) {
     ApplyGradient(step);
   } else if (policy.elastic_rate > 0) {
@@ -258,7 +279,7 @@ std::vector<Release> ShardPart::Impl::TakeReleases() {
   const int64_t slowest = SlowestCompleted();
   for (int worker = 0; worker < policy.workers; ++worker) {
     WorkerState& state = workers[worker];
-    if (!state.unanswered || state.left) continue;
+    if (!state.unanswered || state.left || state.owes_norm) continue;
     const int64_t lead_steps = state.completed_steps - slowest;
     if (lead_steps > policy.lead_steps_max) continue;
     if (state.answer_version > version) continue;
@@ -312,13 +333,41 @@ absl::StatusOr<PushResult> ShardPart::Push(int worker, int64_t step, int64_t ver
     state.answer_version = impl.version + 1;
   }
   if (impl.contributed == impl.policy.contributions) {
-    impl.Update(step);
-    result.applied = true;
+    if (impl.policy.contributions > 1) DivideBy(impl.sum.values(), impl.policy.contributions);
+    if (impl.policy.clip_norm > 0) {
+      result.told_squares = impl.TellSquares();
+    } else {
+      impl.Update(step);
+      result.applied = true;
+    }
   }
   result.released = impl.TakeReleases();
   result.held = result.applied && state.unanswered;
   return result;
 }
+
+absl::StatusOr<std::vector<Release>> ShardPart::GiveNorm(int worker, int64_t step, double norm) {
+  Impl& impl = *impl_;
+  CROSSOVER_CHECK(worker >= 0 && worker < impl.policy.workers, "the caller checks the rank");
+  WorkerState& state = impl.workers[worker];
+  const std::string who = absl::StrCat("norm of worker ", worker, " for step ", step, ": ");
+  if (!state.owes_norm || step != state.completed_steps - 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(who, "no update waits for it: a norm follows the squares of all parts"));
+  }
+  if (!impl.awaits_norm && std::bit_cast<uint64_t>(norm) != std::bit_cast<uint64_t>(impl.norm)) {
+    return absl::InvalidArgumentError(absl::StrCat(who, norm, ", but others gave ", impl.norm));
+  }
+  state.owes_norm = false;
+  if (std::exchange(impl.awaits_norm, false)) {
+    impl.norm = norm;
+    MultiplyBy(impl.sum.values(), ClipFactor(impl.policy.clip_norm, norm));
+    impl.Update(step);
+  }
+  return impl.TakeReleases();
+}
+
+const SquareSum& ShardPart::squares() const { return impl_->squares; }
 
 LeaveResult ShardPart::Leave(int worker) {
   CROSSOVER_CHECK(worker >= 0 && worker < impl_->policy.workers, "the caller checks the rank");
@@ -329,7 +378,9 @@ LeaveResult ShardPart::Leave(int worker) {
   if (result.failure.ok()) return result;
   for (int other = 0; other < impl_->policy.workers; ++other) {
     WorkerState& state = impl_->workers[other];
-    if (state.unanswered && !state.left) result.stranded.push_back(other);
+    // Who only owes the norm of an update that has been made will be answered.
+    const bool waits_for_update = state.answer_version > impl_->version;
+    if (state.unanswered && !state.left && waits_for_update) result.stranded.push_back(other);
   }
   return result;
 }

@@ -8,6 +8,11 @@
 // and releases are counted part by part, so parts need no common lock and travel
 // independently.
 //
+// With policy.clip_norm an update has two phases. The last contribution makes the mean, of which
+// the part tells all contributors the sum of squares; each adds up those of all parts and comes
+// back with the norm (GiveNorm). The first to do so makes the update, and each is answered when it
+// does. Nobody waits for another worker in the second phase.
+//
 // What an update does with its contributions:
 //   gradients    the fp32 sum divided by the contributions goes through the job's
 //                optimizer, with the learning rate of the pushed step (where late pushes are
@@ -30,6 +35,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/gradient_norm.h"
 #include "core/histogram.h"
 #include "proto/job.pb.h"
 #include "ps/part_pool.h"
@@ -52,9 +58,11 @@ struct Release {
 struct PushResult {
   std::vector<Release> released;  // by rank: this worker's reply and those it set free
   bool applied = false;           // this push made an update
-  bool late = false;              // it was dropped
-  int64_t staleness = 0;          // updates between the version it came from and its own
-  bool held = false;              // its reply waits because of the lead (not for contributions)
+  // It was an update's last, and these workers, by rank, are to be told squares().
+  std::vector<int> told_squares;
+  bool late = false;      // it was dropped
+  int64_t staleness = 0;  // updates between the version it came from and its own
+  bool held = false;      // its reply waits because of the lead (not for contributions)
 };
 
 // Sums over contributions to updates made by the optimizer.
@@ -100,6 +108,14 @@ class ShardPart {
   // once, those for steps past the last too: so nobody waits for workers that have ended.
   absl::StatusOr<PushResult> Push(int worker, int64_t step, int64_t version,
                                   const Payload& payload);
+
+  // The norm over all parts of the mean that waits here, from a worker (in range) that contributed
+  // to it with its push of `step` and has been told squares(). The replies that it lets go.
+  // Refuses (and changes nothing) where the worker is to give no norm, and one that is not what
+  // others gave.
+  absl::StatusOr<std::vector<Release>> GiveNorm(int worker, int64_t step, double norm);
+  // Of the mean that waits, or waited last, for its norm.
+  const SquareSum& squares() const;
 
   // The worker (in range) sends no more: it no longer holds others back, and is not
   // answered any more. A second time changes nothing.

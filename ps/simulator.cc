@@ -72,6 +72,9 @@ class Simulation {
 };
 
 absl::Status Simulation::CheckOptions() const {
+  if (options_.job.optimizer().clip_norm() > 0) {
+    return absl::InvalidArgumentError("optimizer.clip_norm: simulated workers clip nothing");
+  }
   int64_t length = 0;
   for (const int64_t part_length : options_.part_lengths) {
     if (part_length <= 0) return absl::InvalidArgumentError("a part of no values");

@@ -8,6 +8,8 @@ void FillTotals(proto::ServerReport& totals) {
   totals.set_state_bytes(814'160);
   totals.set_transient_bytes_max(131'072);
   totals.set_apply_ns(1'250'000'000);
+  totals.set_global_phases(3'120);
+  totals.set_global_phase_ns(750'000'000);
   totals.set_pushes(2'500);
   totals.set_payload_received_bytes(163'840'000);
   totals.set_payload_sent_bytes(163'774'464);

@@ -83,6 +83,10 @@ void AddServer(const ServerStatus& status, Exposition& out) {
   out.Single("pushes_total", "counter", "Part pushes taken.", static_cast<double>(totals.pushes()));
   out.Single("apply_seconds_total", "counter", "Time spent on summing and applying, all threads.",
              OfNs(totals.apply_ns()));
+  out.Single("norm_phases_total", "counter", "Updates that waited for the norm of all parts.",
+             static_cast<double>(totals.global_phases()));
+  out.Single("norm_wait_seconds_total", "counter", "Time of these waits, mean over the parts.",
+             OfNs(totals.global_phase_ns()));
   out.Begin("payload_bytes_total", "counter", "Payload of pushes received and replies sent.");
   out.Add(static_cast<double>(totals.payload_received_bytes()), {{"direction", "received"}});
   out.Add(static_cast<double>(totals.payload_sent_bytes()), {{"direction", "sent"}});

@@ -39,6 +39,8 @@ TEST(PrometheusText, SaysWhatTheScreenSays) {
            "version@,part=\"highest\"} 3123",
            "pushes_total@} 2500",
            "apply_seconds_total@} 1.25",
+           "norm_phases_total@} 3120",
+           "norm_wait_seconds_total@} 0.75",
            "payload_bytes_total@,direction=\"received\"} 163840000",
            "payload_bytes_total@,direction=\"sent\"} 163774464",
            "memory_bytes@,kind=\"parameters\"} 407080",

@@ -51,8 +51,7 @@ TEST(Travel, ServersWithoutAUnixSocketHereAreReachedThroughTcp) {
       {0, "127.0.0.1:1", "crossover-0123456789abcdef"},
       {1, near.server(1).address(), near.server(1).unix_socket()}};
   const ClientOptions options = ClientOptionsOf(job, near.WorkerIdentity(0), servers);
-  EXPECT_EQ(options.DescribeRoutes(),
-            "through Unix sockets to server 1; through TCP to server 0");
+  EXPECT_EQ(options.DescribeRoutes(), "through Unix sockets to server 1; through TCP to server 0");
   EXPECT_EQ(options.TargetOf(0), "127.0.0.1:1");
   EXPECT_EQ(options.TargetOf(1), "unix-abstract:" + servers[1].unix_socket);
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/gradient_norm.h"
 #include "core/status.h"
 
 namespace crossover::ps {
@@ -55,6 +56,8 @@ struct KindRule {
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 constexpr int64_t kValuesBytesMax = 4 * kValuesMax;
 constexpr int64_t kPlanBytesMax = 8 * (1 + kBucketsMax);
+constexpr int64_t kSquaresBytes = SquareSum::kBytes;
+constexpr int64_t kNormBytes = sizeof(double);
 
 // By FrameKind.
 constexpr KindRule kRules[] = {
@@ -68,6 +71,9 @@ constexpr KindRule kRules[] = {
     {"reply", PartRule::kRequired, Values::kAnyWire, 2, 2, kValuesBytesMax, -1, kAny, 0, kAny, kAny,
      1},
     {"ack", PartRule::kOptional, Values::kNone, 1, 0, 0, -1, -1, -1, -1, 0, 0},
+    {"squares", PartRule::kRequired, Values::kNone, 1, kSquaresBytes, kSquaresBytes, 0, kAny, -1,
+     -1, 0, 0},
+    {"norm", PartRule::kRequired, Values::kNone, 1, kNormBytes, kNormBytes, 0, kAny, -1, -1, 0, 0},
 };
 constexpr int kKinds = sizeof(kRules) / sizeof(kRules[0]);
 
@@ -286,6 +292,15 @@ absl::StatusOr<ShardPlan> ShardPlanFor(const WorkerPlan& plan, int servers, int6
     offset += length;
   }
   return MakeShardPlan(buckets, servers, part_bytes);
+}
+
+std::vector<int> PartChannels(const ShardPlan& plan, int channels) {
+  std::vector<int> part_channels(plan.parts.size());
+  for (const std::vector<int>& parts : plan.server_parts) {
+    for (size_t n = 0; n < parts.size(); ++n)
+      part_channels[parts[n]] = static_cast<int>(n) % channels;
+  }
+  return part_channels;
 }
 
 }  // namespace crossover::ps

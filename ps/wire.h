@@ -10,7 +10,7 @@
 //   8-11    part            index in ShardPlan::parts, 0xffffffff where there is none
 //   12-15   zero
 //   16-23   payload_bytes   equals what follows the header
-//   24-31   step            push, reply to a push; else -1
+//   24-31   step            push, reply to a push, squares, norm; else -1
 //   32-39   version         push: computed from; reply: these parameters'; else -1
 //   40-47   held_ns         reply: how long the lead bound held it; else 0
 //
@@ -18,10 +18,13 @@
 //   plan        worker   total steps, bucket lengths    ack; first on every stream
 //   initialize  worker 0 a part's first parameters      ack
 //   pull        worker   none                           reply (step -1) once initialized
-//   push        worker   a part's contribution          reply
+//   push        worker   a part's contribution          reply; squares first where the servers clip
 //   leave       worker   none                           ack; last on the stream
 //   reply       server   a part's parameters
 //   ack         server   none
+//   squares     server   a SquareSum, of the part's     norm, once all parts' squares have come
+//                        mean contribution
+//   norm        worker   fp64, of all parts together    reply, the push's
 // Pushes and their replies travel as the job's ps.wire says, all else as fp32. A worker has
 // ps.channels streams to each server; the n-th of a server's parts travels, both ways, on stream
 // n % channels. Each stream says which one it is in its call's metadata; leave is for the first
@@ -63,6 +66,8 @@ enum class FrameKind : uint8_t {
   kLeave = 5,
   kReply = 6,
   kAck = 7,
+  kSquares = 8,
+  kNorm = 9,
 };
 const char* FrameKindName(FrameKind kind);
 
@@ -106,6 +111,8 @@ std::vector<std::byte> EncodePlan(const WorkerPlan& plan);
 absl::StatusOr<WorkerPlan> DecodePlan(const Payload& payload);
 // The shard plan that follows from it; refuses one of more than kPartsMax parts.
 absl::StatusOr<ShardPlan> ShardPlanFor(const WorkerPlan& plan, int servers, int64_t part_bytes);
+// By part: which of its server's streams (0 to channels-1) it travels on.
+std::vector<int> PartChannels(const ShardPlan& plan, int channels);
 
 }  // namespace crossover::ps
 

@@ -45,6 +45,8 @@ std::vector<FrameHeader> ValidHeaders() {
        .held_ns = 9,
        .late = true},
       {.kind = FrameKind::kAck, .part = 5},
+      {.kind = FrameKind::kSquares, .part = 4, .payload_bytes = 96, .step = 7},
+      {.kind = FrameKind::kNorm, .part = 4, .payload_bytes = 8, .step = 7},
   };
 }
 
@@ -95,8 +97,8 @@ std::string ErrorOfPushWith(size_t at, int value) {
 TEST(Wire, NamesWhatIsWrong) {
   EXPECT_THAT(ErrorOfPushWith(0, 'Y'), HasSubstr("frame starts with 0x53504f59"));
   EXPECT_THAT(ErrorOfPushWith(4, 2), HasSubstr("format is 2; this build speaks 1"));
-  EXPECT_THAT(ErrorOfPushWith(5, 0), HasSubstr("kind is 0; allowed are 1 to 7"));
-  EXPECT_THAT(ErrorOfPushWith(5, 8), HasSubstr("kind is 8"));
+  EXPECT_THAT(ErrorOfPushWith(5, 0), HasSubstr("kind is 0; allowed are 1 to 9"));
+  EXPECT_THAT(ErrorOfPushWith(5, 10), HasSubstr("kind is 10"));
   EXPECT_THAT(ErrorOfPushWith(6, 0), HasSubstr("push frame: dtype is 0"));
   EXPECT_THAT(ErrorOfPushWith(6, 4),
               HasSubstr("dtype is 4; allowed are 1 (fp32), 2 (fp16), 3 (bf16)"));
@@ -225,6 +227,14 @@ TEST(Plan, GivesTheShardPlanOfItsBuckets) {
     EXPECT_EQ(plan->parts[i].length, expected.parts[i].length);
     EXPECT_EQ(plan->parts[i].server, expected.parts[i].server);
   }
+}
+
+TEST(Plan, DealsEachServersPartsToItsChannels) {
+  ShardPlan plan;
+  plan.parts.resize(5);
+  plan.server_parts = {{0, 2, 3}, {}, {1, 4}};
+  EXPECT_EQ(PartChannels(plan, 2), (std::vector<int>{0, 0, 1, 0, 1}));
+  EXPECT_EQ(PartChannels(plan, 1), (std::vector<int>(5, 0)));
 }
 
 TEST(Plan, RefusesWhatCannotBe) {

@@ -97,6 +97,25 @@ TEST(BitIdentity, TheOrderOfArrivalDoesNotMatter) {
   EXPECT_EQ(ParametersOf(job, "arrival-allreduce"), even);
 }
 
+// The norm is of all parameters, however they are cut.
+TEST(BitIdentity, ClippingByTheNormAgrees) {
+  proto::Job job = DeterministicJob(3, proto::OptimizerKind::nesterov);
+  job.set_strategy(proto::Strategy::single);
+  const Bits unclipped = ParametersOf(job, "unclipped");
+  job.mutable_optimizer()->set_clip_norm(0.25);
+  const Bits single = ParametersOf(job, "clipped-single");
+  EXPECT_NE(single, unclipped);
+  job.mutable_buckets()->set_first_bytes(5000);
+  job.set_strategy(proto::Strategy::allreduce_ring);
+  EXPECT_EQ(ParametersOf(job, "clipped-allreduce"), single);
+  job.set_strategy(proto::Strategy::ps_sync);
+  for (int servers = 1; servers <= 3; ++servers) {
+    job.set_servers(servers);
+    job.mutable_ps()->set_part_bytes(servers == 2 ? 65536 : 12292);
+    EXPECT_EQ(ParametersOf(job, absl::StrCat("clipped-ps-", servers)), single);
+  }
+}
+
 // With another seed the parameters differ: equality above is not that of constants.
 TEST(BitIdentity, AnotherSeedGivesOtherParameters) {
   proto::Job job = DeterministicJob(2, proto::OptimizerKind::sgd);

@@ -41,6 +41,23 @@ TEST(Equivalence, SynchronousStrategiesAgreeWithTheSingleProcess) {
   }
 }
 
+// Through the servers in two phases, here after all buckets. The first steps' gradients have norms
+// of 1 and more.
+TEST(Equivalence, SynchronousStrategiesClipAlike) {
+  proto::Job job = JobUnder(proto::Strategy::single, 3);
+  const auto unclipped = RunJob(job, "unclipped-single");
+  ASSERT_TRUE(unclipped.ok()) << unclipped.status();
+  job.mutable_optimizer()->set_clip_norm(0.25);
+  const auto single = RunJob(job, "clipped-single");
+  ASSERT_TRUE(single.ok()) << single.status();
+  EXPECT_GT(RelativeDifference(single->parameters.front(), unclipped->parameters.front()), 1e-3);
+  for (const proto::Strategy::Name strategy :
+       {proto::Strategy::ps_sync, proto::Strategy::allreduce_ring}) {
+    job.set_strategy(strategy);
+    ExpectAgreement(job, absl::StrCat("clipped-", proto::Strategy::Name_Name(strategy)), *single);
+  }
+}
+
 TEST(Equivalence, LocalSgdWithOneStepIsAllReduce) {
   const auto ring = RunJob(JobUnder(proto::Strategy::allreduce_ring, 3), "ring");
   ASSERT_TRUE(ring.ok()) << ring.status();

@@ -1,5 +1,6 @@
 #include "worker/strategies/allreduce_strategy.h"
 
+#include "core/gradient_norm.h"
 #include "core/reduce.h"
 #include "core/status.h"
 
@@ -28,20 +29,25 @@ void AllReduceStrategy::BucketReady(int bucket) {
 }
 
 absl::Status AllReduceStrategy::EndStep() {
+  const double clip_norm = context_.job.optimizer().clip_norm();
   for (const Bucket& bucket : context_.buckets.buckets) {
     if (sums_ != nullptr) RETURN_IF_ERROR(sums_->Wait(bucket));
-    ApplyBucket(bucket);
+    ScopedSpan span(context_.timeline, SpanKind::kApply);
+    DivideBy(BucketOf(context_.gradients, bucket), context_.contributors);
+    if (clip_norm == 0) Update(bucket);
   }
   ++steps_done_;
+  if (clip_norm == 0) return absl::OkStatus();
+  // The norm is of all buckets, so no update overlaps with a later bucket's sum.
+  ScopedSpan span(context_.timeline, SpanKind::kApply);
+  ClipToNorm(clip_norm, context_.gradients.host());
+  for (const Bucket& bucket : context_.buckets.buckets) Update(bucket);
   return absl::OkStatus();
 }
 
-void AllReduceStrategy::ApplyBucket(const Bucket& bucket) {
-  ScopedSpan span(context_.timeline, SpanKind::kApply);
-  std::span<float> gradients = BucketOf(context_.gradients, bucket);
-  DivideBy(gradients, context_.contributors);
-  optimizer_.Apply(bucket.offset, BucketOf(context_.parameters, bucket), gradients,
-                   context_.learning_rate.At(step_), step_);
+void AllReduceStrategy::Update(const Bucket& bucket) {
+  optimizer_.Apply(bucket.offset, BucketOf(context_.parameters, bucket),
+                   BucketOf(context_.gradients, bucket), context_.learning_rate.At(step_), step_);
 }
 
 absl::Status AllReduceStrategy::Finish() {

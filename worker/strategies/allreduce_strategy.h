@@ -4,7 +4,8 @@
 // single process: the trainer has summed the shards' gradients already.
 //
 //   bucket ready -> collectives' thread: AllReduce, several buckets in flight
-//   EndStep: for each bucket in order: wait for its sum, scale, optimizer
+//   EndStep: for each bucket in order: wait for its sum, scale, optimizer; where gradients are
+//            clipped, the optimizer after all buckets, since the norm is of all
 #ifndef CROSSOVER_WORKER_STRATEGIES_ALLREDUCE_STRATEGY_H_
 #define CROSSOVER_WORKER_STRATEGIES_ALLREDUCE_STRATEGY_H_
 
@@ -30,7 +31,7 @@ class AllReduceStrategy final : public Strategy {
   StrategyCounters counters() const override;
 
  private:
-  void ApplyBucket(const Bucket& bucket);
+  void Update(const Bucket& bucket);
 
   const StrategyContext context_;
   Optimizer optimizer_;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/elastic_averaging.h"
+#include "core/gradient_norm.h"
 #include "core/status.h"
 #include "worker/strategies/server_parameters.h"
 
@@ -23,6 +24,7 @@ absl::Status ElasticStrategy::Start() {
 absl::Status ElasticStrategy::EndStep() {
   {
     ScopedSpan span(context_.timeline, SpanKind::kApply);
+    ClipToNorm(context_.job.optimizer().clip_norm(), context_.gradients.host());
     inner_.Apply(0, context_.parameters.host(), context_.gradients.host(),
                  context_.learning_rate.At(step_), step_);
   }

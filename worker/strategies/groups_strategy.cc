@@ -35,6 +35,7 @@ absl::Status GroupsStrategy::EndStep() {
 }
 
 absl::Status GroupsStrategy::PushSums() {
+  const double clip_norm = context_.job.optimizer().clip_norm();
   for (const Bucket& bucket : context_.buckets.buckets) {
     RETURN_IF_ERROR(InGroup(sums_->Wait(bucket)));
     if (!Leads()) continue;
@@ -42,8 +43,9 @@ absl::Status GroupsStrategy::PushSums() {
       ScopedSpan span(context_.timeline, SpanKind::kApply);
       DivideBy(BucketOf(context_.gradients, bucket), context_.communicator->world_size());
     }
-    context_.servers->PushBucket(bucket.id);
+    if (clip_norm == 0) context_.servers->PushBucket(bucket.id);
   }
+  if (clip_norm > 0 && Leads()) ClipAndPush(context_);
   return absl::OkStatus();
 }
 

@@ -1,5 +1,6 @@
 #include "worker/strategies/local_strategy.h"
 
+#include "core/gradient_norm.h"
 #include "core/reduce.h"
 #include "core/status.h"
 #include "worker/strategies/server_parameters.h"
@@ -35,6 +36,7 @@ absl::Status LocalStrategy::Start() {
 absl::Status LocalStrategy::EndStep() {
   {
     ScopedSpan span(context_.timeline, SpanKind::kApply);
+    ClipToNorm(context_.job.optimizer().clip_norm(), context_.gradients.host());
     inner_.Apply(0, context_.parameters.host(), context_.gradients.host(),
                  context_.learning_rate.At(step_), step_);
   }

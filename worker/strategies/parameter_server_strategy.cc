@@ -17,9 +17,12 @@ void ParameterServerStrategy::BeginStep(int64_t step) {
   context_.servers->BeginStep(step, context_.gradients.host(), context_.parameters.host());
 }
 
-void ParameterServerStrategy::BucketReady(int bucket) { context_.servers->PushBucket(bucket); }
+void ParameterServerStrategy::BucketReady(int bucket) {
+  if (!clips_here_) context_.servers->PushBucket(bucket);
+}
 
 absl::Status ParameterServerStrategy::EndStep() {
+  if (clips_here_) ClipAndPush(context_);
   // Beside the client's own spans: until this thread goes on, being woken included.
   ScopedSpan span(context_.timeline, SpanKind::kPull, context_.buckets.buckets.back().id);
   RETURN_IF_ERROR(Annotate(context_.servers->Wait(), absl::StrCat("step ", step_, ": ")));

@@ -5,6 +5,8 @@
 //
 //   bucket ready -> push its parts; a reply is written into the parameters
 //   EndStep: wait until every part has been answered
+// Where each push is an update and gradients are clipped, pushes wait for EndStep, since the norm
+// is of all buckets.
 #ifndef CROSSOVER_WORKER_STRATEGIES_PARAMETER_SERVER_STRATEGY_H_
 #define CROSSOVER_WORKER_STRATEGIES_PARAMETER_SERVER_STRATEGY_H_
 
@@ -17,7 +19,9 @@ namespace crossover::worker {
 class ParameterServerStrategy final : public Strategy {
  public:
   explicit ParameterServerStrategy(const StrategyContext& context)
-      : context_(context), policy_(ps::PolicyFor(context.job)) {}
+      : context_(context),
+        policy_(ps::PolicyFor(context.job)),
+        clips_here_(context.job.optimizer().clip_norm() > 0 && policy_.clip_norm == 0) {}
 
   absl::Status Start() override;
   void BeginStep(int64_t step) override;
@@ -30,6 +34,7 @@ class ParameterServerStrategy final : public Strategy {
  private:
   const StrategyContext context_;
   const ps::Policy policy_;
+  const bool clips_here_;  // each worker's gradient by itself, not the servers their mean
   int64_t step_ = 0;
   int64_t steps_done_ = 0;
   ps::ClientCounters at_start_;

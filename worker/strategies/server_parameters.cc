@@ -1,5 +1,6 @@
 #include "worker/strategies/server_parameters.h"
 
+#include "core/gradient_norm.h"
 #include "core/status.h"
 
 namespace crossover::worker {
@@ -9,6 +10,14 @@ absl::Status ShareFirstParameters(const StrategyContext& context) {
     RETURN_IF_ERROR(context.servers->Initialize(context.parameters.host()));
   }
   return context.servers->Pull(context.parameters.host());
+}
+
+void ClipAndPush(const StrategyContext& context) {
+  {
+    ScopedSpan span(context.timeline, SpanKind::kApply);
+    ClipToNorm(context.job.optimizer().clip_norm(), context.gradients.host());
+  }
+  for (const Bucket& bucket : context.buckets.buckets) context.servers->PushBucket(bucket.id);
 }
 
 absl::Status TakeLastParameters(const StrategyContext& context) {

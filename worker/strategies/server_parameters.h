@@ -1,5 +1,5 @@
-// What strategies over servers begin and end with: rank 0's parameters become everyone's, and so
-// do the servers' last.
+// What strategies over servers share. They begin and end alike: rank 0's parameters become
+// everyone's, and so do the servers' last.
 #ifndef CROSSOVER_WORKER_STRATEGIES_SERVER_PARAMETERS_H_
 #define CROSSOVER_WORKER_STRATEGIES_SERVER_PARAMETERS_H_
 
@@ -11,6 +11,10 @@ namespace crossover::worker {
 // Rank 0 gives the servers its parameters; all then pull them. Blocks; bounded by
 // the run's deadlines through the client's Abort.
 absl::Status ShareFirstParameters(const StrategyContext& context);
+
+// Where each push is an update of its own: clips the gradient of this step, whose norm is known now
+// that all of it is there, and pushes all buckets.
+void ClipAndPush(const StrategyContext& context);
 
 // Where pushes of others may still change what this worker holds: waits until all have made their
 // last, and takes the parameters as they are then. Blocks, bounded.

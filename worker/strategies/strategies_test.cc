@@ -2,6 +2,7 @@
 // so that the expected parameters can be worked out by hand.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -105,6 +106,29 @@ TEST(AllReduceStrategy, FollowsTheClosedFormOnAQuadratic) {
         EXPECT_NEAR(value, mean * (1 - 1.0 / 16), 1e-6) << workers << " workers";
       }
     }
+  }
+}
+
+// Of six equal values the gradient's norm is sqrt(6) |p - m|: steps of lr clip / sqrt(6) each.
+TEST(AllReduceStrategy, ClipsTheMeanOfAllBuckets) {
+  for (const int workers : {1, 3}) {
+    proto::Job job = QuadraticJob(proto::Strategy::allreduce_ring, workers);
+    job.mutable_optimizer()->set_clip_norm(0.25);
+    for (const std::vector<float>& mine : Train(job, 3, 3)) {
+      for (const float value : mine) {
+        EXPECT_NEAR(value, 3 * 0.5 * 0.25 / std::sqrt(6), 1e-6) << workers << " workers";
+      }
+    }
+  }
+}
+
+// Workers pull towards 1 and 2; each step of either is as long, whatever the distance.
+TEST(LocalStrategy, ClipsEachWorkersGradient) {
+  proto::Job job = QuadraticJob(proto::Strategy::local_sgd, 2);
+  job.mutable_local_sgd()->set_local_steps(2);
+  job.mutable_optimizer()->set_clip_norm(0.25);
+  for (const std::vector<float>& mine : Train(job, 3, 2)) {
+    for (const float value : mine) EXPECT_NEAR(value, 3 * 0.5 * 0.25 / std::sqrt(6), 1e-6);
   }
 }
 
