@@ -306,7 +306,7 @@ TEST_F(RendezvousFailureTest, AReportedFailureEndsTheRunWithItsReason) {
   clients_[2]->ReportFailure(absl::ResourceExhaustedError("no memory\nfor the shard"));
   clients_[2].reset();  // as its process ends
   const std::string line =
-      "server 0 at 127.0.0.1:5000 was lost in step 3 (train): no memory?for the shard";
+      "server 0 at 127.0.0.1:5000 was lost in step 3 (join): no memory?for the shard";
   ExpectAborted(0, line);
   ExpectAborted(1, line);
   ExpectServerAborted(line);

@@ -11,6 +11,7 @@
 
 #include "core/bucket_plan.h"
 #include "core/clock.h"
+#include "core/gradient_norm.h"
 #include "core/status.h"
 #include "core/timeline.h"
 #include "net/tcp_relay.h"
@@ -104,7 +105,8 @@ TEST_F(ClientOfFake, RefusesFramesThatNobodyAskedFor) {
   const Case cases[] = {
       {grpc::ByteBuffer(&junk, 1), "frame of 4 bytes"},
       {MakeMessage({.kind = FrameKind::kAck}), "an ack that nothing asked for"},
-      {MakeMessage({.kind = FrameKind::kAck, .part = 0}), "ack of part 0 that nothing asked for"},
+      {MakeMessage({.kind = FrameKind::kAck, .part = 0}),
+       "an ack for part 0 that nothing asked for"},
       {MakeMessage({.kind = FrameKind::kPull, .part = 0}), "a worker's pull frame"},
       {Reply({.kind = FrameKind::kReply, .part = 2, .step = 0, .version = 1}, {1, 2}),
        "part 2; there are 2"},
@@ -114,6 +116,9 @@ TEST_F(ClientOfFake, RefusesFramesThatNobodyAskedFor) {
        "reply for part 1 and step 1 that nothing asked for"},
       {Reply({.kind = FrameKind::kReply, .part = 1, .step = -1, .version = 1}, {1, 2}),
        "reply for part 1 and step -1"},
+      {MakeMessage({.kind = FrameKind::kSquares, .part = 0, .step = 1},
+                   grpc::Slice(std::string(SquareSum::kBytes, '\0'))),
+       "squares for part 0 and step 1 that nothing asked for"},
   };
   for (const Case& wrong : cases) {
     FakeServer server([&](StreamToWorker& stream, const FrameHeader& header) {

@@ -5,16 +5,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace crossover::ps {
 namespace {
 
-absl::Status Unasked(const FrameHeader& header) {
-  std::string what = FrameKindName(header.kind);
-  if (header.part != FrameHeader::kNoPart) absl::StrAppend(&what, " of part ", header.part);
-  if (header.step >= 0) absl::StrAppend(&what, " and step ", header.step);
+absl::Status Unasked(absl::string_view what, const FrameHeader& header) {
+  std::string of;
+  if (header.part != FrameHeader::kNoPart) absl::StrAppend(&of, " for part ", header.part);
+  if (header.kind != FrameKind::kAck) absl::StrAppend(&of, " and step ", header.step);
   return absl::InvalidArgumentError(
-      absl::StrCat("the server sent ", what, " that nothing asked for"));
+      absl::StrCat("the server sent ", what, of, " that nothing asked for"));
 }
 
 }  // namespace
@@ -36,17 +37,17 @@ std::optional<int> OwedAnswers::AnyPart() const {
 
 absl::Status OwedAnswers::TakeAck(int server, const FrameHeader& header) {
   if (header.part == FrameHeader::kNoPart) {
-    if (acks_[server] == 0) return Unasked(header);
+    if (acks_[server] == 0) return Unasked("an ack", header);
     --acks_[server];
     return absl::OkStatus();
   }
-  if (parts_[header.part] != Owed::kInitialize) return Unasked(header);
+  if (parts_[header.part] != Owed::kInitialize) return Unasked("an ack", header);
   parts_[header.part] = Owed::kNothing;
   return absl::OkStatus();
 }
 
 absl::Status OwedAnswers::TakeSquares(const FrameHeader& header, int64_t step) {
-  if (parts_[header.part] != Owed::kPush || header.step != step) return Unasked(header);
+  if (parts_[header.part] != Owed::kPush || header.step != step) return Unasked("squares", header);
   parts_[header.part] = Owed::kNothing;
   return absl::OkStatus();
 }
@@ -55,7 +56,7 @@ absl::StatusOr<Owed> OwedAnswers::TakeReply(const FrameHeader& header, int64_t s
   const Owed owed = parts_[header.part];
   const bool of_push = owed == Owed::kPush || owed == Owed::kNorm;
   const bool asked = (owed == Owed::kPull && header.step == -1) || (of_push && header.step == step);
-  if (!asked) return Unasked(header);
+  if (!asked) return Unasked("a reply", header);
   return std::exchange(parts_[header.part], Owed::kNothing);
 }
 

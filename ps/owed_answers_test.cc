@@ -23,7 +23,7 @@ TEST(OwedAnswers, AcksOfServersAreCountedEach) {
   EXPECT_FALSE(owed.acks_missing(0));
   EXPECT_TRUE(owed.any_acks_missing());
   EXPECT_THAT(owed.TakeAck(0, ack).message(),
-              HasSubstr("the server sent ack that nothing asked for"));
+              HasSubstr("the server sent an ack that nothing asked for"));
   EXPECT_TRUE(owed.acks_missing(1));
 }
 
@@ -32,7 +32,7 @@ TEST(OwedAnswers, AnInitialisationIsAnsweredByAnAckOfItsPart) {
   owed.Expect(1, Owed::kInitialize);
   EXPECT_EQ(owed.AnyPart(), 1);
   EXPECT_THAT(owed.TakeAck(0, Frame(FrameKind::kAck, 0, -1)).message(),
-              HasSubstr("ack of part 0 that nothing asked for"));
+              HasSubstr("an ack for part 0 that nothing asked for"));
   EXPECT_FALSE(owed.TakeReply(Frame(FrameKind::kReply, 1, -1), 0).ok());
   EXPECT_TRUE(owed.TakeAck(0, Frame(FrameKind::kAck, 1, -1)).ok());
   EXPECT_EQ(owed.AnyPart(), std::nullopt);
@@ -50,7 +50,7 @@ TEST(OwedAnswers, APushIsAnsweredByAReplyOfItsStep) {
   OwedAnswers owed(1, 1);
   owed.Expect(0, Owed::kPush);
   EXPECT_THAT(owed.TakeReply(Frame(FrameKind::kReply, 0, 2), 3).status().message(),
-              HasSubstr("reply of part 0 and step 2 that nothing asked for"));
+              HasSubstr("a reply for part 0 and step 2 that nothing asked for"));
   EXPECT_EQ(owed.TakeReply(Frame(FrameKind::kReply, 0, 3), 3).value(), Owed::kPush);
 }
 
@@ -60,7 +60,7 @@ TEST(OwedAnswers, SquaresComeBeforeTheNormAndTheReplyAfter) {
   EXPECT_FALSE(owed.TakeSquares(Frame(FrameKind::kSquares, 0, 2), 3).ok());
   EXPECT_TRUE(owed.TakeSquares(Frame(FrameKind::kSquares, 0, 3), 3).ok());
   EXPECT_THAT(owed.TakeSquares(Frame(FrameKind::kSquares, 0, 3), 3).message(),
-              HasSubstr("squares of part 0 and step 3 that nothing asked for"));
+              HasSubstr("squares for part 0 and step 3 that nothing asked for"));
   EXPECT_FALSE(owed.TakeReply(Frame(FrameKind::kReply, 0, 3), 3).ok());
   owed.Expect(0, Owed::kNorm);
   EXPECT_FALSE(owed.TakeSquares(Frame(FrameKind::kSquares, 0, 3), 3).ok());

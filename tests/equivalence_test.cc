@@ -16,6 +16,8 @@ proto::Job JobUnder(proto::Strategy::Name strategy, int workers) {
   proto::Job job = SmallJob(MakeSmallData(1200));
   job.set_strategy(strategy);
   job.set_workers(workers);
+  // Else the kernel's count of what TCP carries has nothing of the servers'.
+  job.mutable_ps()->set_unix_sockets(false);
   return job;
 }
 
@@ -45,6 +47,9 @@ TEST(Equivalence, SynchronousStrategiesAgreeWithTheSingleProcess) {
 // of 1 and more.
 TEST(Equivalence, SynchronousStrategiesClipAlike) {
   proto::Job job = JobUnder(proto::Strategy::single, 3);
+  // With seed 1 a unit is at its kink in one step: the order of sums decides, and the results are
+  // 1e-8 or 4e-6 apart.
+  job.set_seed(2);
   const auto unclipped = RunJob(job, "unclipped-single");
   ASSERT_TRUE(unclipped.ok()) << unclipped.status();
   job.mutable_optimizer()->set_clip_norm(0.25);
