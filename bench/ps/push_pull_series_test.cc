@@ -85,6 +85,11 @@ TEST(CheckLines, RefusesWhatCannotBe) {
   const absl::Status fast = CheckLines({OurLine(16 * kMiB, 0, 100'000)});
   EXPECT_THAT(std::string(fast.message()),
               HasSubstr("impossible: 1gbit, 4 workers, 4 dedicated servers, 16M took 100.0 ms"));
+  // Where the probe was disturbed, what the links are shaped to counts.
+  PushPullRecord disturbed = OurLine(16 * kMiB, 0, 150'000);
+  disturbed.bound_us *= disturbed.link_GBps / 0.07;
+  disturbed.link_GBps = 0.07;
+  EXPECT_TRUE(CheckLines({disturbed}).ok());
   // A small one may lie in buffers on the way.
   EXPECT_TRUE(CheckLines({OurLine(kMiB, 0, 1'000)}).ok());
   PushPullRecord wrong = OurLine(kMiB, 0, 9'000);
