@@ -34,7 +34,7 @@ class RendezvousFailureTest : public RendezvousTest {
         stream;
   };
   std::unique_ptr<RawCall> OpenRaw(int rank) {
-    return OpenRaw(rank, MakeChannel(server_->address()));
+    return OpenRaw(rank, MakeChannel(server_->address(), ""));
   }
   std::unique_ptr<RawCall> OpenRaw(int rank, const std::shared_ptr<grpc::Channel>& channel) {
     auto call = std::make_unique<RawCall>();
@@ -375,7 +375,7 @@ TEST_F(RendezvousFailureTest, ASecondHelloEndsTheRun) {
 
 TEST_F(RendezvousFailureTest, AMessageThatIsNoneIsTheEndOfItsStreamAlone) {
   StartServer(ServerOptions(1, 0));
-  grpc::GenericStub stub(MakeChannel(server_->address()));
+  grpc::GenericStub stub(MakeChannel(server_->address(), ""));
   grpc::ClientContext context;
   SetCallIdentity(identity_, context);
   const grpc::Slice slice(std::string("\xff\xff\xff garbage"));

@@ -23,7 +23,8 @@ void PrintLine(const std::string& line) {
 }
 
 net::Identity IdentityOf(const ServerRunOptions& options) {
-  return {JobFingerprint(options.job), options.token, net::Role::kServer, options.rank};
+  return {JobFingerprint(options.job), options.token, net::Role::kServer, options.rank,
+          options.tls_pem};
 }
 
 }  // namespace
