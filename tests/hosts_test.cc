@@ -111,6 +111,7 @@ class Hosts : public testing::Test {
     EXPECT_THAT(hosts_->Running(), IsEmpty());
     EXPECT_THAT(hosts_->FilesOfRuns(), IsEmpty());
     EXPECT_FALSE(fs::exists(directory_ + "/out/runs/001-ps_sync-mlp-r1/token"));
+    EXPECT_FALSE(fs::exists(directory_ + "/out/runs/001-ps_sync-mlp-r1/tls.pem"));
   }
   // Starts a run that would last for long and waits until it trains.
   ChildProcess StartTraining() {
@@ -135,6 +136,7 @@ class Hosts : public testing::Test {
 };
 
 TEST_F(Hosts, AJobRunsOnThemAndLeavesOnlyThePrograms) {
+  job_.set_tls(true);  // so that its file gets to the hosts too
   StartAllSshds();
   job_.mutable_comparison()->add_strategies(proto::Strategy::allreduce_ring);
   ChildProcess compare = StartCompare(HostsFile(), {"--save-parameters"});
