@@ -136,7 +136,6 @@ class Hosts : public testing::Test {
 };
 
 TEST_F(Hosts, AJobRunsOnThemAndLeavesOnlyThePrograms) {
-  job_.set_tls(true);  // so that its file gets to the hosts too
   StartAllSshds();
   job_.mutable_comparison()->add_strategies(proto::Strategy::allreduce_ring);
   ChildProcess compare = StartCompare(HostsFile(), {"--save-parameters"});
@@ -174,9 +173,11 @@ TEST_F(Hosts, AJobRunsOnThemAndLeavesOnlyThePrograms) {
   ExpectNothingIsLeft(0);
   EXPECT_FALSE(fs::is_empty(directory_ + "/remote/programs"));
 
-  // The programs are there already, and are removed where that is asked for.
+  // The programs are there already, and are removed where that is asked for. With TLS, whose file
+  // gets to the hosts as the token does.
   fs::remove_all(directory_ + "/out");
-  ChildProcess again = StartCompare(HostsFile(), {"--remote-clean", "--steps=20"});
+  ChildProcess again = StartCompare(HostsFile(), {"--remote-clean", "--steps=20", "--tls=true",
+                                                  "--allreduce.transport=grpc"});
   ASSERT_TRUE(End(again).ok()) << Log();
   EXPECT_THAT(Log(), Not(HasSubstr("copying")));
   EXPECT_FALSE(fs::exists(directory_ + "/remote/programs"));
