@@ -464,6 +464,15 @@ absl::Status CheckStepCounts(const proto::Job& job, int64_t total_steps) {
   return absl::OkStatus();
 }
 
+// TCP between workers has no TLS.
+absl::Status CheckTls(const proto::Job& job) {
+  const proto::Transport::Name transport = job.allreduce().transport();
+  const bool open = transport == proto::Transport::tcp || transport == proto::Transport::automatic;
+  if (!job.tls() || !UsesCollectives(job) || !open) return absl::OkStatus();
+  return Refusal("allreduce.transport", FoundAt(job, "allreduce.transport"),
+                 "grpc or shared_memory, where tls is true", "--allreduce.transport=grpc");
+}
+
 absl::Status ValidateJob(const proto::Job& job) {
   RETURN_IF_ERROR(Text(job, "name", job.name(), kNameBytesMax));
   RETURN_IF_ERROR(CheckData(job));
@@ -472,6 +481,7 @@ absl::Status ValidateJob(const proto::Job& job) {
   RETURN_IF_ERROR(CheckOptimizer(job));
   RETURN_IF_ERROR(CheckLearningRate(job));
   RETURN_IF_ERROR(CheckStrategy(job));
+  RETURN_IF_ERROR(CheckTls(job));
   RETURN_IF_ERROR(CheckProcesses(job));
   RETURN_IF_ERROR(Real(job, "deadlines.join_s", {1, 86400, true, true, "1 to 86400"}));
   RETURN_IF_ERROR(Real(job, "deadlines.loss_s", {0.5, 3600, true, true, "0.5 to 3600"}));

@@ -86,6 +86,18 @@ struct Bound {
   const char* allowed;
 };
 
+TEST(ValidateJobTest, TlsLeavesNothingOpen) {
+  EXPECT_THAT(Refused({"strategy=allreduce_ring", "tls=true"}),
+              HasSubstr("--allreduce.transport=grpc"));
+  EXPECT_THAT(Refused({"strategy=allreduce_ring", "tls=true", "allreduce.transport=tcp"}),
+              HasSubstr("grpc or shared_memory"));
+  for (const char* transport : {"allreduce.transport=grpc", "allreduce.transport=shared_memory"}) {
+    EXPECT_EQ(ValidateJob(JobWith({"strategy=allreduce_ring", "tls=true", transport})),
+              absl::OkStatus());
+  }
+  EXPECT_EQ(ValidateJob(JobWith({"strategy=ps_sync", "tls=true"})), absl::OkStatus());
+}
+
 TEST(ValidateJobTest, BoundsOfSingleFields) {
   const std::vector<Bound> bounds = {
       {"global_batch", {"0", "-4", "1073741828"}, {"4", "1073741824"}, "1 to 1073741824"},

@@ -303,8 +303,10 @@ GrpcListener::~GrpcListener() = default;
 const std::string& GrpcListener::address() const { return hub_->address(); }
 
 absl::StatusOr<std::unique_ptr<GrpcListener>> GrpcListener::Listen(const std::string& host,
-                                                                   int port) {
-  ASSIGN_OR_RETURN(std::unique_ptr<GrpcHub> hub, GrpcHub::Start(FormatHostPort({host, port})));
+                                                                   int port,
+                                                                   const std::string& tls_pem) {
+  ASSIGN_OR_RETURN(std::unique_ptr<GrpcHub> hub,
+                   GrpcHub::Start(FormatHostPort({host, port}), tls_pem));
   return std::unique_ptr<GrpcListener>(new GrpcListener(std::move(hub)));
 }
 

@@ -144,7 +144,7 @@ TEST_F(GrpcEndpointTest, WhoDoesNotAnswerIsNamedWithTheReason) {
 
 TEST_F(GrpcEndpointTest, SomebodyElsesServerIsNamed) {
   grpc::CallbackGenericService anything;  // knows no method
-  const auto other = StartServer("127.0.0.1:0", [&](grpc::ServerBuilder& builder) {
+  const auto other = StartServer({"127.0.0.1:0"}, [&](grpc::ServerBuilder& builder) {
     builder.RegisterCallbackGenericService(&anything);
   });
   ASSERT_TRUE(other.ok());

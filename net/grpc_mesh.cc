@@ -34,7 +34,9 @@ class MeshBuilder {
         missing_(world_size_ - 1),
         connected_(options.addresses.size()) {
     for (int peer = rank_ + 1; peer < world_size_; ++peer) {
-      outgoing_.push_back({.peer = peer, .channel = MakeChannel(options.addresses[peer])});
+      outgoing_.push_back(
+          {.peer = peer,
+           .channel = MakeChannel(options.addresses[peer], options.identity.tls_pem)});
     }
   }
 
@@ -215,10 +217,12 @@ class MeshBuilder {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<GrpcHub>> GrpcHub::Start(const std::string& address) {
+absl::StatusOr<std::unique_ptr<GrpcHub>> GrpcHub::Start(const std::string& address,
+                                                        const std::string& tls_pem) {
   std::unique_ptr<GrpcHub> hub(new GrpcHub);
   HandOver(hub.get());
-  ASSIGN_OR_RETURN(hub->running_, StartServer(address, [&hub](grpc::ServerBuilder& builder) {
+  ASSIGN_OR_RETURN(hub->running_,
+                   StartServer({address, tls_pem}, [&hub](grpc::ServerBuilder& builder) {
                      builder.RegisterCallbackGenericService(hub.get());
                    }));
   return hub;

@@ -33,7 +33,8 @@ class GrpcHub final : public grpc::CallbackGenericService {
   };
 
   // `address` as StartServer's.
-  static absl::StatusOr<std::unique_ptr<GrpcHub>> Start(const std::string& address);
+  static absl::StatusOr<std::unique_ptr<GrpcHub>> Start(const std::string& address,
+                                                        const std::string& tls_pem);
   ~GrpcHub() override;
 
   const std::string& address() const { return running_.address; }

@@ -19,6 +19,7 @@
 #include "core/status.h"
 #include "net/address.h"
 #include "net/one_line.h"
+#include "net/tls_pem.h"
 #include "net/unix_socket.h"
 #include "os/environment.h"
 
@@ -124,6 +125,27 @@ absl::Status ProbeAddress(const HostPort& host_port, const std::string& address)
   return bound ? absl::OkStatus() : status;
 }
 
+// gRPC takes from each text the parts that it wants.
+std::shared_ptr<grpc::ChannelCredentials> ChannelCredentialsOf(const std::string& pem,
+                                                               grpc::ChannelArguments& arguments) {
+  if (pem.empty()) return grpc::InsecureChannelCredentials();
+  arguments.SetSslTargetNameOverride(kTlsName);
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = pem;
+  options.pem_private_key = pem;
+  options.pem_cert_chain = pem;
+  return grpc::SslCredentials(options);
+}
+
+std::shared_ptr<grpc::ServerCredentials> ServerCredentialsOf(const std::string& pem) {
+  if (pem.empty()) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = pem;
+  options.pem_key_cert_pairs.push_back({pem, pem});
+  return grpc::SslServerCredentials(options);
+}
+
 }  // namespace
 
 void PrepareGrpc() {
@@ -133,7 +155,7 @@ void PrepareGrpc() {
   os::SetUnlessSet("GRPC_POLL_STRATEGY", "poll");
 }
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address, const std::string& tls_pem) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kNoLimit);
   arguments.SetMaxSendMessageSize(kNoLimit);
@@ -145,7 +167,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMaxMs);
   SetTransportArguments([&](const char* name, int value) { arguments.SetInt(name, value); });
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  const auto credentials = ChannelCredentialsOf(tls_pem, arguments);
+  return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
 void SetCallIdentity(const Identity& identity, grpc::ClientContext& context) {
@@ -208,8 +231,8 @@ std::string PlainPeerAddress(const std::string& grpc_peer) {
 }
 
 absl::StatusOr<RunningServer> StartServer(
-    const std::string& address, const std::function<void(grpc::ServerBuilder&)>& add_services,
-    const std::string& unix_socket) {
+    const Listening& listening, const std::function<void(grpc::ServerBuilder&)>& add_services) {
+  const std::string& address = listening.address;
   ASSIGN_OR_RETURN(HostPort host_port, ParseHostPort(address));
   RETURN_IF_ERROR(ProbeAddress(host_port, address));
 
@@ -224,9 +247,10 @@ absl::StatusOr<RunningServer> StartServer(
   // Else our own channels' keep-alive counts as abuse.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kMinPingIntervalMs);
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &running.port);
-  if (!unix_socket.empty()) {
-    builder.AddListeningPort(UnixSocketUri(unix_socket), grpc::InsecureServerCredentials());
+  const auto credentials = ServerCredentialsOf(listening.tls_pem);
+  builder.AddListeningPort(address, credentials, &running.port);
+  if (!listening.unix_socket.empty()) {
+    builder.AddListeningPort(UnixSocketUri(listening.unix_socket), credentials);
   }
   add_services(builder);
   running.server = builder.BuildAndStart();

@@ -23,7 +23,8 @@ void PrepareGrpc();
 
 // A channel of its own (no sharing of connections between channels), reconnecting
 // until used up by a deadline. Does not block.
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
+// `tls_pem`: as in Identity.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address, const std::string& tls_pem);
 
 // Puts identity into a call's metadata, before the call starts. The token must be
 // printable ASCII, as MakeToken and ReadTokenFile give it.
@@ -51,14 +52,18 @@ struct RunningServer {
   int port = 0;
   std::string address;  // as given, with the port that was bound
 };
-// Binds `address` ("127.0.0.1:0": the port is chosen, held and returned), calls
+// Where and how a server listens.
+struct Listening {
+  std::string address;
+  std::string tls_pem = {};      // as in Identity
+  std::string unix_socket = {};  // the name of an abstract one (net/unix_socket.h) beside it, or ""
+};
+// Binds the address ("127.0.0.1:0": the port is chosen, held and returned), calls
 // `add_services` on the builder and starts. Services must outlive the server. A
 // taken port or an address that is not this host's is an error that names it.
-// Resolves a host name, which may block. `unix_socket`: the name of an abstract Unix socket
-// (net/unix_socket.h) to listen on too, or "".
+// Resolves a host name, which may block.
 absl::StatusOr<RunningServer> StartServer(
-    const std::string& address, const std::function<void(grpc::ServerBuilder&)>& add_services,
-    const std::string& unix_socket = "");
+    const Listening& listening, const std::function<void(grpc::ServerBuilder&)>& add_services);
 
 // A time-out, from now, as gRPC takes it where it asks for a deadline.
 gpr_timespec TimeoutFromNow(double seconds);

@@ -76,7 +76,7 @@ class GrpcSetupTest : public testing::Test {
   void SetUp() override {
     ours_.job_fingerprint = 0x0123456789abcdef;
     ours_.token = "0123456789abcdef0123456789abcdef";
-    absl::StatusOr<RunningServer> running = StartServer("127.0.0.1:0", AddService());
+    absl::StatusOr<RunningServer> running = StartServer({"127.0.0.1:0"}, AddService());
     ASSERT_TRUE(running.ok()) << running.status();
     running_ = *std::move(running);
   }
@@ -90,7 +90,7 @@ class GrpcSetupTest : public testing::Test {
   // One echo; `prepare` writes the call's metadata.
   absl::Status Call(const std::function<void(grpc::ClientContext&)>& prepare,
                     const std::string& payload = "x") {
-    grpc::GenericStub stub(MakeChannel(running_.address));
+    grpc::GenericStub stub(MakeChannel(running_.address, ""));
     grpc::ClientContext context;
     prepare(context);
     const grpc::Slice slice(payload);
@@ -181,7 +181,7 @@ TEST_F(GrpcSetupTest, ReadsMetadataDefensively) {
 }
 
 TEST_F(GrpcSetupTest, ATakenPortIsNamed) {
-  const absl::Status status = StartServer(running_.address, AddService()).status();
+  const absl::Status status = StartServer({running_.address}, AddService()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
   EXPECT_TRUE(
       absl::StrContains(status.message(), absl::StrCat("address ", running_.address, " is taken")))
@@ -200,7 +200,7 @@ TEST_F(GrpcSetupTest, ASharedPortIsTakenToo) {
   ASSERT_EQ(listen(fd, 1), 0);
   ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length), 0);
   const std::string text = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
-  EXPECT_EQ(StartServer(text, AddService()).status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(StartServer({text}, AddService()).status().code(), absl::StatusCode::kAlreadyExists);
   close(fd);
 }
 
@@ -210,7 +210,7 @@ TEST_F(GrpcSetupTest, APortIsFreeAgainOnceItsServerHasEnded) {
   const std::string address = running_.address;
   running_.server->Shutdown();
   running_ = RunningServer();
-  absl::StatusOr<RunningServer> again = StartServer(address, AddService());
+  absl::StatusOr<RunningServer> again = StartServer({address}, AddService());
   ASSERT_TRUE(again.ok()) << again.status();
   running_ = *std::move(again);
   EXPECT_EQ(running_.address, address);
@@ -219,17 +219,17 @@ TEST_F(GrpcSetupTest, APortIsFreeAgainOnceItsServerHasEnded) {
 
 TEST_F(GrpcSetupTest, AnAddressThatIsNotThisHostsIsNamed) {
   // TEST-NET-1, which no host has (RFC 5737).
-  const absl::Status status = StartServer("192.0.2.1:0", AddService()).status();
+  const absl::Status status = StartServer({"192.0.2.1:0"}, AddService()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(
       absl::StrContains(status.message(), "address 192.0.2.1:0 does not belong to this host"))
       << status;
-  EXPECT_EQ(StartServer("127.0.0.1", AddService()).status().code(),
+  EXPECT_EQ(StartServer({"127.0.0.1"}, AddService()).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(GrpcSetupTest, BindsANameToo) {
-  const absl::StatusOr<RunningServer> running = StartServer("localhost:0", AddService());
+  const absl::StatusOr<RunningServer> running = StartServer({"localhost:0"}, AddService());
   ASSERT_TRUE(running.ok()) << running.status();
   EXPECT_EQ(running->address, absl::StrCat("localhost:", running->port));
 }

@@ -13,13 +13,39 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/check.h"
+#include "core/status.h"
+#include "net/tls_pem.h"
 
 namespace crossover::net {
 namespace {
 
 constexpr size_t kTokenBytes = 16;
+constexpr size_t kTlsBytesMax = 64 << 10;
 // Whatever a group or everybody may do.
 constexpr mode_t kOthersMode = S_IRWXG | S_IRWXO;
+
+// At most so many bytes of a file that is for its owner alone.
+absl::StatusOr<std::string> ReadSecret(const char* what, const std::string& path,
+                                       size_t bytes_max) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "re"), fclose);
+  struct stat status = {};
+  if (file == nullptr || fstat(fileno(file.get()), &status) != 0) {
+    return absl::NotFoundError(
+        absl::StrCat(what, " ", path, " cannot be read: ", std::strerror(errno)));
+  }
+  if (S_ISREG(status.st_mode) && (status.st_mode & kOthersMode) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrFormat("%s %s has mode %04o: others than its owner can read or write it; fix: "
+                        "chmod 600 %s",
+                        what, path, status.st_mode & 07777, path));
+  }
+  std::string text(bytes_max, '\0');
+  text.resize(fread(text.data(), 1, text.size(), file.get()));
+  if (ferror(file.get()) != 0) {
+    return absl::UnavailableError(absl::StrCat(what, " ", path, ": read error"));
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -39,24 +65,8 @@ std::string MakeToken() {
 }
 
 absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "re"), fclose);
-  struct stat status = {};
-  if (file == nullptr || fstat(fileno(file.get()), &status) != 0) {
-    return absl::NotFoundError(
-        absl::StrCat("token file ", path, " cannot be read: ", std::strerror(errno)));
-  }
-  if (S_ISREG(status.st_mode) && (status.st_mode & kOthersMode) != 0) {
-    return absl::PermissionDeniedError(absl::StrFormat(
-        "token file %s has mode %04o: others than its owner can read or write it; fix: chmod 600 "
-        "%s",
-        path, status.st_mode & 07777, path));
-  }
   // One more than allowed, and the end of the line, so that too long is seen as such.
-  std::string text(kTokenCharactersMax + 3, '\0');
-  text.resize(fread(text.data(), 1, text.size(), file.get()));
-  if (ferror(file.get()) != 0) {
-    return absl::UnavailableError(absl::StrCat("token file ", path, ": read error"));
-  }
+  ASSIGN_OR_RETURN(std::string text, ReadSecret("token file", path, kTokenCharactersMax + 3));
   if (text.ends_with('\n')) text.pop_back();
   if (text.ends_with('\r')) text.pop_back();
 
@@ -73,6 +83,12 @@ absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
                         path, text.size(), text.size() > kTokenCharactersMax ? " or more" : "",
                         kTokenCharactersMin, kTokenCharactersMax));
   }
+  return text;
+}
+
+absl::StatusOr<std::string> ReadTlsFile(const std::string& path) {
+  ASSIGN_OR_RETURN(std::string text, ReadSecret("TLS file", path, kTlsBytesMax));
+  RETURN_IF_ERROR(Annotate(CheckTlsPem(text), absl::StrCat("TLS file ", path, ": ")));
   return text;
 }
 

@@ -26,6 +26,7 @@ struct Identity {
   std::string token;  // of 16 to 256 printable ASCII characters without spaces
   Role role = Role::kWorker;
   int rank = 0;
+  std::string tls_pem = {};  // the run's certificate and key (net/tls_pem.h); "": gRPC without TLS
 };
 
 // "worker 3": how every message names a process.
@@ -36,6 +37,9 @@ std::string MakeToken();
 // Reads a token from a file: one line of 16 to 256 printable ASCII characters without
 // spaces. As ssh does with keys, refuses a file that others than its owner may read or write.
 absl::StatusOr<std::string> ReadTokenFile(const std::string& path);
+// Reads a certificate with its key (net/tls_pem.h) from a file of at most 64 KiB that, again, only
+// its owner may read or write.
+absl::StatusOr<std::string> ReadTlsFile(const std::string& path);
 // Takes the same time wherever two tokens of one length differ.
 bool TokensEqual(std::string_view a, std::string_view b);
 // Refuses a stranger: wrong token first, then another job. The message says

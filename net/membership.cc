@@ -289,9 +289,10 @@ void Membership::OnFailure(Member& member, const proto::Failure& failure, int64_
   pending.failure.set_role(ToProto(named->state.role));
   pending.failure.set_rank(named->state.rank);
   pending.failure.set_address(named->state.address);
-  // A process knows its own step better than its last heartbeat does.
-  pending.failure.set_step(named == &member ? failure.step() : named->state.step);
-  pending.failure.set_phase(named->state.phase);
+  // A process knows its own step and phase better than its last heartbeat does.
+  const bool itself = named == &member;
+  pending.failure.set_step(itself ? failure.step() : named->state.step);
+  pending.failure.set_phase(itself ? OneLine(failure.phase(), kMaxPhaseBytes) : named->state.phase);
   pending.failure.set_reason(OneLine(failure.reason(), kMaxReasonBytes));
   pending_ = std::move(pending);
 }

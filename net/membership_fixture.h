@@ -79,6 +79,7 @@ class MembershipTest : public testing::Test {
   void Fail(StreamId id, int64_t step, const std::string& reason) {
     proto::MemberMessage message;
     message.mutable_failure()->set_step(step);
+    message.mutable_failure()->set_phase("evaluate");
     message.mutable_failure()->set_reason(reason);
     Say(id, message);
   }

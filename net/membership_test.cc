@@ -230,7 +230,7 @@ TEST_F(MembershipTest, AReportedFailureAbortsWithItsReason) {
   EXPECT_TRUE(membership_->status().ok());
   EXPECT_EQ(membership_->NextDeadlineNs(), Membership::kFailureGraceNs);
   Advance(Membership::kFailureGraceNs);
-  ExpectAborted("worker 1 at 10.0.0.1:4001 was lost in step 9 (join): disk?full", ids);
+  ExpectAborted("worker 1 at 10.0.0.1:4001 was lost in step 9 (evaluate): disk?full", ids);
 }
 
 TEST_F(MembershipTest, AReporterMayGoBeforeItsReasonIsTold) {
@@ -238,7 +238,7 @@ TEST_F(MembershipTest, AReporterMayGoBeforeItsReasonIsTold) {
   Fail(ids[1], 9, "disk full");
   Break(ids[1]);
   Advance(Membership::kFailureGraceNs);
-  ExpectAborted("worker 1 at 10.0.0.1:4001 was lost in step 9 (join): disk full", {ids[0]});
+  ExpectAborted("worker 1 at 10.0.0.1:4001 was lost in step 9 (evaluate): disk full", {ids[0]});
 }
 
 TEST_F(MembershipTest, ABrokenStreamIsADeeperCauseThanWhatOthersReportOfIt) {

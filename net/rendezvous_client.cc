@@ -130,12 +130,13 @@ RendezvousClient::Impl::~Impl() {
 
 absl::Status RendezvousClient::Impl::Join() {
   const std::string& address = options_.address;
-  channel_ = MakeChannel(address);
+  channel_ = MakeChannel(address, options_.identity.tls_pem);
   if (!channel_->WaitForConnected(TimeoutFromNow(options_.join_s))) {
     return absl::UnavailableError(
         absl::StrFormat("nobody answers at %s, the address of the rendezvous, within %g s: is it "
-                        "running there, and can this host reach it?",
-                        address, options_.join_s));
+                        "running there%s, and can this host reach it?",
+                        address, options_.join_s,
+                        options_.identity.tls_pem.empty() ? "" : " with the same TLS file"));
   }
   stream_ = std::make_unique<JoinStream>(
       channel_, options_.identity,
@@ -366,6 +367,7 @@ void RendezvousClient::Impl::ReportFailure(const absl::Status& why) {
   failure.set_rank(options_.identity.rank);
   failure.set_address(options_.data_address);
   failure.set_step(member_status_.step());
+  failure.set_phase(member_status_.phase());
   failure.set_reason(
       OneLine(std::string_view(why.message().data(), why.message().size()), kMaxReasonBytes));
   lock.unlock();

@@ -34,7 +34,7 @@ class RendezvousFailureTest : public RendezvousTest {
         stream;
   };
   std::unique_ptr<RawCall> OpenRaw(int rank) {
-    return OpenRaw(rank, MakeChannel(server_->address()));
+    return OpenRaw(rank, MakeChannel(server_->address(), ""));
   }
   std::unique_ptr<RawCall> OpenRaw(int rank, const std::shared_ptr<grpc::Channel>& channel) {
     auto call = std::make_unique<RawCall>();
@@ -306,7 +306,7 @@ TEST_F(RendezvousFailureTest, AReportedFailureEndsTheRunWithItsReason) {
   clients_[2]->ReportFailure(absl::ResourceExhaustedError("no memory\nfor the shard"));
   clients_[2].reset();  // as its process ends
   const std::string line =
-      "server 0 at 127.0.0.1:5000 was lost in step 3 (join): no memory?for the shard";
+      "server 0 at 127.0.0.1:5000 was lost in step 3 (train): no memory?for the shard";
   ExpectAborted(0, line);
   ExpectAborted(1, line);
   ExpectServerAborted(line);
@@ -375,7 +375,7 @@ TEST_F(RendezvousFailureTest, ASecondHelloEndsTheRun) {
 
 TEST_F(RendezvousFailureTest, AMessageThatIsNoneIsTheEndOfItsStreamAlone) {
   StartServer(ServerOptions(1, 0));
-  grpc::GenericStub stub(MakeChannel(server_->address()));
+  grpc::GenericStub stub(MakeChannel(server_->address(), ""));
   grpc::ClientContext context;
   SetCallIdentity(identity_, context);
   const grpc::Slice slice(std::string("\xff\xff\xff garbage"));

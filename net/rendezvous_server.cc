@@ -164,11 +164,11 @@ RendezvousServer::Impl::Impl(const Options& options, const Clock& clock)
 
 absl::Status RendezvousServer::Impl::Listen() {
   HandOver(this);
-  absl::StatusOr<RunningServer> running =
-      StartServer(options_.address, [this](grpc::ServerBuilder& builder) {
-        builder.RegisterService(this);
-        builder.RegisterService(&inspection_);
-      });
+  absl::StatusOr<RunningServer> running = StartServer({options_.address, options_.identity.tls_pem},
+                                                      [this](grpc::ServerBuilder& builder) {
+                                                        builder.RegisterService(this);
+                                                        builder.RegisterService(&inspection_);
+                                                      });
   RETURN_IF_ERROR(Annotate(running.status(), "rendezvous: "));
   running_ = *std::move(running);
   watch_ = std::thread([this] { WatchLoop(); });

@@ -18,7 +18,7 @@ class RunInspectionTest : public RendezvousTest {
  protected:
   grpc::Status Ask(grpc::ClientContext& context, proto::MembersStatus& members) {
     context.set_deadline(TimeoutFromNow(kLongS));
-    return proto::RunInspection::NewStub(MakeChannel(server_->address()))
+    return proto::RunInspection::NewStub(MakeChannel(server_->address(), ""))
         ->Members(&context, proto::StatusRequest(), &members);
   }
   proto::MembersStatus Ask() {

@@ -54,6 +54,10 @@ void AddRunFlags(MemberFlags& values, FlagSet& flags) {
              SetText(&values.rendezvous)});
   flags.Add({"token_file", "file with the run's secret token, the same for all processes", "",
              SetText(&values.token_path)});
+  flags.Add({"tls_file",
+             "of a job with tls: file with the run's certificate and key (PEM), the same for all "
+             "processes",
+             "", SetText(&values.tls_path)});
   flags.Add({"job", "the job, as textproto", "the default job", SetText(&values.job_path)});
 }
 
@@ -68,7 +72,8 @@ void AddProcessFlags(MemberFlags& values, FlagSet& flags) {
              SetText(&values.report_path)});
 }
 
-absl::StatusOr<MemberSetup> SetUpMember(const MemberFlags& values, net::Role role, int processes) {
+absl::StatusOr<MemberSetup> SetUpMember(const MemberFlags& values, net::Role role, int processes,
+                                        bool tls) {
   MemberSetup setup;
   setup.rank = static_cast<int>(values.rank);
   if (setup.rank >= processes) {
@@ -89,6 +94,14 @@ absl::StatusOr<MemberSetup> SetUpMember(const MemberFlags& values, net::Role rol
     return absl::InvalidArgumentError("--token_file: missing; give the run's token file");
   }
   ASSIGN_OR_RETURN(setup.token, net::ReadTokenFile(os::ResolveUserPath(values.token_path)));
+  if (tls != !values.tls_path.empty()) {
+    return absl::InvalidArgumentError(
+        tls ? "--tls_file: missing; the job has tls: true, so give the run's certificate and key"
+            : "--tls_file: the job has no TLS; fix: --tls=true for every process, or leave it out");
+  }
+  if (tls) {
+    ASSIGN_OR_RETURN(setup.tls_pem, net::ReadTlsFile(os::ResolveUserPath(values.tls_path)));
+  }
   RETURN_IF_ERROR(ChooseListenAddress(values, setup));
   if (!values.report_path.empty()) {
     setup.report_path = os::ResolveUserPath(values.report_path);

@@ -21,6 +21,7 @@ struct MemberFlags {
   int64_t rank = 0;
   std::string rendezvous;
   std::string token_path;
+  std::string tls_path;
   std::string job_path;
   std::string listen;
   std::string interface;
@@ -36,13 +37,16 @@ struct MemberSetup {
   int rank = 0;
   std::string rendezvous_address;
   std::string token;
+  std::string tls_pem;        // "" where the job has no TLS
   net::HostPort listen;       // an address of this host; port 0 chooses one
   std::string listen_choice;  // "10.0.0.1 (eth0): the only address in 10.0.0.0/8"
   std::string report_path;    // "" for none
 };
-// `processes`: how many of this role the job has. Blocks to read the token's file.
+// `processes`: how many of this role the job has; `tls`: the job's. Blocks to read the secrets'
+// files.
 // Errors name the flag, what was found and what is allowed or the fix.
-absl::StatusOr<MemberSetup> SetUpMember(const MemberFlags& values, net::Role role, int processes);
+absl::StatusOr<MemberSetup> SetUpMember(const MemberFlags& values, net::Role role, int processes,
+                                        bool tls = false);
 
 // One process's part in the run. The functions share what they work on, since a
 // signal's thread may call `stop` until the program ends.

@@ -141,12 +141,12 @@ Client::Impl::~Impl() {
 absl::Status Client::Impl::Connect() {
   running_streams_ = static_cast<int>(options_.servers.size()) * options_.channels;
   for (int stream = 0; stream < running_streams_; ++stream) {
-    streams_.push_back(std::make_unique<StreamToServer>(
-        stream, options_.TargetOf(stream / options_.channels), *this, lender_, *pool_));
+    const int server = stream / options_.channels;
+    streams_.push_back(std::make_unique<StreamToServer>(stream, options_.TargetOf(server),
+                                                        stream % options_.channels,
+                                                        options_.identity, *this, lender_, *pool_));
   }
-  for (size_t stream = 0; stream < streams_.size(); ++stream) {
-    streams_[stream]->Start(options_.identity, static_cast<int>(stream) % options_.channels, loop_);
-  }
+  for (const auto& stream : streams_) stream->Start(loop_);
   SendToEach(options_.channels, FrameKind::kPlan, encoded_plan_);
   std::unique_lock lock(mutex_);
   const auto acknowledged = [this] { return !failure_.ok() || !owed_.any_acks_missing(); };

@@ -31,7 +31,7 @@ class FakeServer final : public StreamHandler {
  public:
   using Answer = std::function<absl::Status(StreamToWorker& stream, const FrameHeader& header)>;
   explicit FakeServer(Answer answer) : answer_(std::move(answer)) {
-    auto service = StreamService::Start("127.0.0.1:0", false, 1000, *this);
+    auto service = StreamService::Start("127.0.0.1:0", "", false, 1000, *this);
     EXPECT_TRUE(service.ok()) << service.status();
     service_ = *std::move(service);
   }

@@ -10,6 +10,7 @@
 #include "core/reduce.h"
 #include "core/status.h"
 #include "core/timeline.h"
+#include "net/tls_pem.h"
 #include "ps/wire.h"
 
 namespace crossover::ps {
@@ -50,7 +51,7 @@ TestCluster::TestCluster(const proto::Job& job, const std::vector<int64_t>& buck
 
 TestCluster::TestCluster(const proto::Job& job, const std::vector<int64_t>& bucket_lengths,
                          const Clock& server_clock)
-    : job_(job) {
+    : job_(job), tls_pem_(job.tls() ? *net::MakeTlsPem() : "") {
   int64_t offset = 0;
   for (const int64_t length : bucket_lengths) {
     Bucket bucket;
@@ -63,7 +64,7 @@ TestCluster::TestCluster(const proto::Job& job, const std::vector<int64_t>& buck
   for (int rank = 0; rank < job.servers(); ++rank) {
     Server::Options options;
     options.job = job;
-    options.identity = {kFingerprint, kToken, net::Role::kServer, rank};
+    options.identity = {kFingerprint, kToken, net::Role::kServer, rank, tls_pem_};
     options.on_worker_lost = [this](int, const absl::Status& why) {
       const std::lock_guard lock(mutex_);
       lost_.emplace_back(why.message());
@@ -83,7 +84,7 @@ TestCluster::~TestCluster() {
 }
 
 net::Identity TestCluster::WorkerIdentity(int worker) const {
-  return {kFingerprint, kToken, net::Role::kWorker, worker};
+  return {kFingerprint, kToken, net::Role::kWorker, worker, tls_pem_};
 }
 
 Client::Options TestCluster::ClientOptions(int worker) const {

@@ -47,6 +47,7 @@ class TestCluster {
 
  private:
   const proto::Job job_;
+  std::string tls_pem_;  // where the job has tls
   BucketPlan buckets_;
   SystemClock clock_;
   mutable std::mutex mutex_;

@@ -26,7 +26,7 @@ class RawStream {
  public:
   RawStream(const std::string& address, const net::Identity& identity,
             const std::string& method = kExchangeMethod)
-      : stub_(net::MakeChannel(address)) {
+      : stub_(net::MakeChannel(address, identity.tls_pem)) {
     net::SetCallIdentity(identity, context_);
     context_.set_deadline(net::TimeoutFromNow(30));  // of everything
     call_ = stub_.PrepareCall(&context_, method, &queue_);

@@ -123,8 +123,8 @@ absl::Status Server::Impl::Start() {
   // Of what a worker may push it has not been answered.
   const int unhandled_max = static_cast<int>(options_.job.ps().credits());
   ASSIGN_OR_RETURN(service_,
-                   StreamService::Start(options_.address, options_.job.ps().unix_sockets(),
-                                        unhandled_max, *this));
+                   StreamService::Start(options_.address, options_.identity.tls_pem,
+                                        options_.job.ps().unix_sockets(), unhandled_max, *this));
   started_ = true;
   return absl::OkStatus();
 }

@@ -39,11 +39,12 @@ absl::StatusOr<process::MemberRun> Prepare(const process::MemberFlags& member,
         absl::StrCat("strategy ", StrategyName(job.strategy()), " of this job uses no servers"));
   }
   ASSIGN_OR_RETURN(const process::MemberSetup setup,
-                   process::SetUpMember(member, kRole, job.servers()));
+                   process::SetUpMember(member, kRole, job.servers(), job.tls()));
   ServerRunOptions options;
   options.job = job;
   options.rank = setup.rank;
   options.token = setup.token;
+  options.tls_pem = setup.tls_pem;
   options.rendezvous_address = setup.rendezvous_address;
   options.listen_address = net::FormatHostPort(setup.listen);
   options.report_path = setup.report_path;

@@ -23,7 +23,8 @@ void PrintLine(const std::string& line) {
 }
 
 net::Identity IdentityOf(const ServerRunOptions& options) {
-  return {JobFingerprint(options.job), options.token, net::Role::kServer, options.rank};
+  return {JobFingerprint(options.job), options.token, net::Role::kServer, options.rank,
+          options.tls_pem};
 }
 
 }  // namespace
@@ -70,7 +71,8 @@ absl::StatusOr<std::unique_ptr<Server>> ServerRun::StartServer() {
     status.set_host(process.host());
     status.set_pid(process.pid());
     status.set_rss_bytes(os::ResidentBytes());
-    status.set_peak_rss_bytes(process.peak_rss_bytes());
+    // The kernel brings its own maximum up to date now and then.
+    status.set_peak_rss_bytes(std::max(process.peak_rss_bytes(), status.rss_bytes()));
     status.set_cpu_s(process.cpu_s());
     status.set_rendezvous_address(options_.rendezvous_address);
   };

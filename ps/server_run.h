@@ -22,6 +22,7 @@ struct ServerRunOptions {
   proto::Job job;  // validated; its strategy uses servers
   int rank = 0;    // below job.servers()
   std::string token;
+  std::string tls_pem;  // as in net::Identity
   std::string rendezvous_address;
   std::string listen_address;  // host:port; port 0 chooses one
   std::string report_path;     // a serialised proto::ProcessReport; "" for none

@@ -32,8 +32,12 @@ absl::Status Reach(const std::string& address, double timeout_s) {
 
 }  // namespace
 
-StatusClient::StatusClient(const std::string& address, const std::string& token)
-    : address_(address), token_(token), server_(net::MakeChannel(address)) {}
+StatusClient::StatusClient(const std::string& address, const std::string& token,
+                           const std::string& tls_pem)
+    : address_(address),
+      token_(token),
+      tls_pem_(tls_pem),
+      server_(net::MakeChannel(address, tls_pem)) {}
 
 absl::StatusOr<proto::ServerStatus> StatusClient::Fetch(double timeout_s) {
   proto::ServerStatus status;
@@ -83,7 +87,7 @@ absl::Status StatusClient::Explain(const grpc::Status& end, double timeout_s) {
 
 void StatusClient::AddHeartbeats(double timeout_s, proto::ServerStatus& status) {
   if (status.rendezvous_address().empty() || rendezvous_silent_) return;
-  if (rendezvous_ == nullptr) rendezvous_ = net::MakeChannel(status.rendezvous_address());
+  if (rendezvous_ == nullptr) rendezvous_ = net::MakeChannel(status.rendezvous_address(), tls_pem_);
   proto::MembersStatus members;
   grpc::ClientContext context;
   net::SetObserverToken(token_, context);

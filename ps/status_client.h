@@ -17,7 +17,9 @@ namespace crossover::ps {
 class StatusClient {
  public:
   // `address`: host:port. Does not block.
-  StatusClient(const std::string& address, const std::string& token);
+  // `tls_pem`: of a run with TLS, else "".
+  StatusClient(const std::string& address, const std::string& token,
+               const std::string& tls_pem = "");
 
   // Blocks, for at most about timeout_s twice and a second. Errors say what was found at the
   // address and the fix: nobody, no parameter server, one that refuses the token, one that does not
@@ -31,6 +33,7 @@ class StatusClient {
 
   const std::string address_;
   const std::string token_;
+  const std::string tls_pem_;
   const std::shared_ptr<grpc::Channel> server_;
   std::shared_ptr<grpc::Channel> rendezvous_;  // once its address is known
   bool rendezvous_silent_ = false;             // it is not asked again

@@ -28,6 +28,7 @@ namespace {
 struct Arguments {
   std::string address;
   std::string token_path;
+  std::string tls_path;
   double timeout_s = 5;
   double watch_s = 0;  // 0: once
   bool prometheus = false;
@@ -48,6 +49,8 @@ FlagSet MakeFlags(Arguments& values) {
                 "runs/NAME of its results.");
   flags.BeginGroup("Flags");
   flags.Add({"token_file", "file with the run's secret token", "", SetText(&values.token_path)});
+  flags.Add({"tls_file", "of a run with TLS: file with its certificate and key", "",
+             SetText(&values.tls_path)});
   Flag watch{"watch",
              "show it again and again in place, until Ctrl-C; --watch=SECONDS says how often, from "
              "0.1 to 3600",
@@ -109,7 +112,11 @@ absl::Status Watch(StatusClient& client, const Arguments& values, Clock& clock) 
 absl::Status Show(const Arguments& values, Clock& clock) {
   ASSIGN_OR_RETURN(const std::string token,
                    net::ReadTokenFile(os::ResolveUserPath(values.token_path)));
-  StatusClient client(values.address, token);
+  std::string tls_pem;
+  if (!values.tls_path.empty()) {
+    ASSIGN_OR_RETURN(tls_pem, net::ReadTlsFile(os::ResolveUserPath(values.tls_path)));
+  }
+  StatusClient client(values.address, token, tls_pem);
   if (values.watch_s > 0) return Watch(client, values, clock);
   ASSIGN_OR_RETURN(const proto::ServerStatus status, client.Fetch(values.timeout_s));
   const std::string text = values.prometheus ? PrometheusText(status) : StatusText(status, nullptr);

@@ -8,19 +8,19 @@
 namespace crossover::ps {
 
 absl::StatusOr<std::unique_ptr<StreamService>> StreamService::Start(const std::string& address,
+                                                                    const std::string& tls_pem,
                                                                     bool on_unix_socket,
                                                                     int unhandled_max,
                                                                     StreamHandler& handler) {
   std::unique_ptr<StreamService> service(new StreamService(unhandled_max, handler));
   if (on_unix_socket) service->unix_socket_ = net::NewUnixSocketName();
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
-  ASSIGN_OR_RETURN(service->running_, net::StartServer(
-                                          address,
-                                          [&](grpc::ServerBuilder& builder) {
-                                            builder.RegisterAsyncGenericService(&service->service_);
-                                            queue = builder.AddCompletionQueue();
-                                          },
-                                          service->unix_socket_));
+  const net::Listening listening = {address, tls_pem, service->unix_socket_};
+  ASSIGN_OR_RETURN(service->running_,
+                   net::StartServer(listening, [&](grpc::ServerBuilder& builder) {
+                     builder.RegisterAsyncGenericService(&service->service_);
+                     queue = builder.AddCompletionQueue();
+                   }));
   service->queue_ = queue.get();
   service->RequestCall();
   service->loop_ = std::make_unique<CompletionLoop>(std::move(queue));

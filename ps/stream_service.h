@@ -25,6 +25,7 @@ class StreamService final : public Completing {
   // `handler` must live until Stop has returned; a stream reads at most `unhandled_max` messages
   // ahead.
   static absl::StatusOr<std::unique_ptr<StreamService>> Start(const std::string& address,
+                                                              const std::string& tls_pem,
                                                               bool on_unix_socket,
                                                               int unhandled_max,
                                                               StreamHandler& handler);

@@ -5,13 +5,19 @@
 
 namespace crossover::ps {
 
-StreamToServer::StreamToServer(int id, const std::string& address, FrameHandler& handler,
+StreamToServer::StreamToServer(int id, const std::string& address, int channel,
+                               const net::Identity& identity, FrameHandler& handler,
                                SliceLender& lender, PartPool& pool)
-    : id_(id), handler_(handler), lender_(lender), pool_(pool), stub_(net::MakeChannel(address)) {}
-
-void StreamToServer::Start(const net::Identity& identity, int channel, CompletionLoop& loop) {
+    : id_(id),
+      handler_(handler),
+      lender_(lender),
+      pool_(pool),
+      stub_(net::MakeChannel(address, identity.tls_pem)) {
   net::SetCallIdentity(identity, context_);
   context_.AddMetadata(kChannelKey, absl::StrCat(channel));
+}
+
+void StreamToServer::Start(CompletionLoop& loop) {
   // A server that is not quite there yet is waited for; the client bounds the wait.
   context_.set_wait_for_ready(true);
   call_ = stub_.PrepareCall(&context_, kExchangeMethod, &loop.queue());

@@ -48,12 +48,12 @@ class FrameHandler {
 // never inside a call.
 class StreamToServer final : public Completing {
  public:
-  // `id` is the handler's. Values that are not lent as they are take buffers of the pool's.
-  StreamToServer(int id, const std::string& address, FrameHandler& handler, SliceLender& lender,
-                 PartPool& pool);
+  // `id` is the handler's; `channel`: which of this worker's streams to the server (ps/wire.h).
+  // Values that are not lent as they are take buffers of the pool's.
+  StreamToServer(int id, const std::string& address, int channel, const net::Identity& identity,
+                 FrameHandler& handler, SliceLender& lender, PartPool& pool);
 
-  // `channel`: which of this worker's streams to the server (ps/wire.h).
-  void Start(const net::Identity& identity, int channel, CompletionLoop& loop);
+  void Start(CompletionLoop& loop);
   // Queues a frame. Without effect on a stream that has ended.
   void Send(const OutgoingFrame& frame);
   // Nothing more will be sent after what is queued.

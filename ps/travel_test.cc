@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/reduce.h"
+#include "net/tls_pem.h"
 #include "ps/exchange_testing.h"
 
 namespace crossover::ps {
@@ -38,6 +39,28 @@ TEST(Travel, UnixSocketsCarryTheSameBits) {
   const std::vector<float> expected = SerialSync(job, 10);
   for (const auto& result : TrainAll(cluster, 10)) EXPECT_EQ(result, expected);
   EXPECT_THAT(cluster.lost(), testing::IsEmpty());
+}
+
+// Streams that are encrypted, over TCP and over Unix sockets; a worker with another certificate, or
+// none, gets nowhere.
+TEST(Travel, TlsCarriesTheSameBitsAndKeepsOthersOut) {
+  for (const bool unix_sockets : {false, true}) {
+    proto::Job job = TestJob(proto::Strategy::ps_sync, 2, 1);
+    job.set_deterministic(true);
+    job.set_tls(true);
+    job.mutable_ps()->set_unix_sockets(unix_sockets);
+    TestCluster cluster(job, {40, 0, 60});
+    const std::vector<float> expected = SerialSync(job, 10);
+    for (const std::string& pem : {std::string(), *net::MakeTlsPem()}) {
+      Timeline timeline(cluster.clock());
+      ClientOptions stranger = cluster.ClientOptions(0);
+      stranger.identity.tls_pem = pem;
+      stranger.connect_s = 0.5;
+      EXPECT_FALSE(Client::Connect(stranger, cluster.buckets(), timeline).ok());
+    }
+    for (const auto& result : TrainAll(cluster, 10)) EXPECT_EQ(result, expected);
+    EXPECT_THAT(cluster.lost(), testing::IsEmpty());
+  }
 }
 
 // A server without one, and one whose socket is another network namespace's (here: nobody's).

@@ -116,6 +116,19 @@ TEST(BitIdentity, ClippingByTheNormAgrees) {
   }
 }
 
+// Nor does it matter whether what travels is encrypted.
+TEST(BitIdentity, TlsDoesNotMatter) {
+  proto::Job job = DeterministicJob(2, proto::OptimizerKind::nesterov);
+  job.set_strategy(proto::Strategy::single);
+  const Bits single = ParametersOf(job, "open-single");
+  job.set_tls(true);
+  job.set_strategy(proto::Strategy::ps_sync);
+  EXPECT_EQ(ParametersOf(job, "tls-ps"), single);
+  job.set_strategy(proto::Strategy::allreduce_ring);
+  job.mutable_allreduce()->set_transport(proto::Transport::grpc);
+  EXPECT_EQ(ParametersOf(job, "tls-allreduce"), single);
+}
+
 // With another seed the parameters differ: equality above is not that of constants.
 TEST(BitIdentity, AnotherSeedGivesOtherParameters) {
   proto::Job job = DeterministicJob(2, proto::OptimizerKind::sgd);

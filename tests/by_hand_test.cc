@@ -192,7 +192,7 @@ TEST_F(ByHand, AServerShowsWhatItDoesAndEndsWithItsWorkersAllTheSame) {
   EXPECT_THAT(Log(once), ContainsRegex("step +[0-9,]+ of 500\n"));
   for (const char* rank : {"0", "1"}) {  // heartbeat and phase are the rendezvous's
     EXPECT_THAT(Log(once), ContainsRegex(absl::StrCat(
-                               rank, "  connected  127.0.0.1:[0-9]+ +[0-9,]+ .* m?s  train ")));
+                               rank, "  connected  a Unix socket +[0-9,]+ .* m?s  train ")));
   }
   EXPECT_TRUE(End(metrics).ok()) << Log(metrics);
   EXPECT_THAT(Log(metrics), ContainsRegex("\ncrossover_ps_pushes_total\\{.*\\} [1-9]"));
@@ -374,9 +374,11 @@ TEST_F(ByHand, ALostProcessEndsTheOthers) {
       const std::string who =
           lost == 0 ? absl::StrCat("worker 0, which serves the rendezvous at ", rendezvous_, ",")
                     : absl::StrCat(lost == 1 ? "worker 1" : "server 0", " at 127.0.0.1:[0-9]+");
+      const std::string phase = lost == 0 ? "" : " \\((join|load|train)\\)";
       // A lost process's step is the last that it told of; it tells now and then.
-      EXPECT_THAT(Log(running_[other]),
-                  ContainsRegex(who + " was lost (in step [0-9]+|before its first step): "));
+      EXPECT_THAT(
+          Log(running_[other]),
+          ContainsRegex(who + " was lost (in step [0-9]+|before its first step)" + phase + ": "));
     }
     // Detection and everyone's end are within loss_s; the rest is the test's own looking on.
     EXPECT_LT(static_cast<double>(clock_.NowNs() - lost_at_ns) * 1e-9,

@@ -111,6 +111,7 @@ class Hosts : public testing::Test {
     EXPECT_THAT(hosts_->Running(), IsEmpty());
     EXPECT_THAT(hosts_->FilesOfRuns(), IsEmpty());
     EXPECT_FALSE(fs::exists(directory_ + "/out/runs/001-ps_sync-mlp-r1/token"));
+    EXPECT_FALSE(fs::exists(directory_ + "/out/runs/001-ps_sync-mlp-r1/tls.pem"));
   }
   // Starts a run that would last for long and waits until it trains.
   ChildProcess StartTraining() {
@@ -172,9 +173,11 @@ TEST_F(Hosts, AJobRunsOnThemAndLeavesOnlyThePrograms) {
   ExpectNothingIsLeft(0);
   EXPECT_FALSE(fs::is_empty(directory_ + "/remote/programs"));
 
-  // The programs are there already, and are removed where that is asked for.
+  // The programs are there already, and are removed where that is asked for. With TLS, whose file
+  // gets to the hosts as the token does.
   fs::remove_all(directory_ + "/out");
-  ChildProcess again = StartCompare(HostsFile(), {"--remote-clean", "--steps=20"});
+  ChildProcess again = StartCompare(
+      HostsFile(), {"--remote-clean", "--steps=20", "--tls=true", "--allreduce.transport=grpc"});
   ASSERT_TRUE(End(again).ok()) << Log();
   EXPECT_THAT(Log(), Not(HasSubstr("copying")));
   EXPECT_FALSE(fs::exists(directory_ + "/remote/programs"));

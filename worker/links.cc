@@ -119,10 +119,10 @@ std::string PeerListener::address() const {
 }
 
 absl::StatusOr<PeerListener> ListenForPeers(const proto::Job& job, const std::string& host,
-                                            int port) {
+                                            int port, const std::string& tls_pem) {
   PeerListener listener;
   if (UsesCollectives(job) && OverGrpc(job)) {
-    ASSIGN_OR_RETURN(listener.grpc, net::GrpcListener::Listen(host, port));
+    ASSIGN_OR_RETURN(listener.grpc, net::GrpcListener::Listen(host, port, tls_pem));
   } else if (UsesCollectives(job)) {
     ASSIGN_OR_RETURN(listener.tcp, net::TcpListener::Listen(host, port));
   }

@@ -42,7 +42,7 @@ struct PeerListener {
 };
 // Port 0 chooses one. A taken port is an error that names it.
 absl::StatusOr<PeerListener> ListenForPeers(const proto::Job& job, const std::string& host,
-                                            int port);
+                                            int port, const std::string& tls_pem = "");
 
 // Thread-safe to Abort; otherwise belongs to the compute thread.
 class Links {

@@ -47,7 +47,8 @@ process::MembershipSession::Options SessionOptions(const WorkerOptions& options,
   session.identity = {.job_fingerprint = JobFingerprint(job),
                       .token = options.token,
                       .role = net::Role::kWorker,
-                      .rank = options.rank};
+                      .rank = options.rank,
+                      .tls_pem = options.tls_pem};
   session.rendezvous_address = options.rendezvous_address;
   session.hosts_rendezvous = options.hosts_rendezvous;
   session.workers = WorkerProcesses(job);
@@ -101,8 +102,8 @@ absl::Status Worker::Run() {
 bool Worker::Stop(const absl::Status& why) { return session_.Stop(why); }
 
 absl::StatusOr<std::string> Worker::Listen() {
-  ASSIGN_OR_RETURN(listener_,
-                   ListenForPeers(options_.job, options_.listen_host, options_.listen_port));
+  ASSIGN_OR_RETURN(listener_, ListenForPeers(options_.job, options_.listen_host,
+                                             options_.listen_port, options_.tls_pem));
   return listener_.address();
 }
 

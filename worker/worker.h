@@ -27,6 +27,7 @@ struct WorkerOptions {
   proto::Job job;  // validated
   int rank = 0;
   std::string token;
+  std::string tls_pem;  // as in net::Identity
   std::string rendezvous_address;
   // Whether this worker is the meeting point (rank 0 of a run started by hand).
   bool hosts_rendezvous = false;

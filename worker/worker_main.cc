@@ -68,7 +68,7 @@ absl::Status Describe(const proto::Job& job, Clock& clock) {
 
 absl::StatusOr<WorkerOptions> MakeOptions(const Arguments& arguments, const proto::Job& job) {
   ASSIGN_OR_RETURN(const process::MemberSetup setup,
-                   process::SetUpMember(arguments.member, kRole, WorkerProcesses(job)));
+                   process::SetUpMember(arguments.member, kRole, WorkerProcesses(job), job.tls()));
   if (arguments.rendezvous_host != "rank0" && arguments.rendezvous_host != "launcher") {
     return absl::InvalidArgumentError(absl::StrCat("--rendezvous_host=", arguments.rendezvous_host,
                                                    ": allowed: rank0, launcher"));
@@ -77,6 +77,7 @@ absl::StatusOr<WorkerOptions> MakeOptions(const Arguments& arguments, const prot
   options.job = job;
   options.rank = setup.rank;
   options.token = setup.token;
+  options.tls_pem = setup.tls_pem;
   options.rendezvous_address = setup.rendezvous_address;
   options.hosts_rendezvous = arguments.rendezvous_host == "rank0" && options.rank == 0;
   options.listen_host = setup.listen.host;

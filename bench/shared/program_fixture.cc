@@ -48,7 +48,7 @@ std::string ProgramTest::Log(const std::string& log) const {
 }
 
 pid_t ProgramTest::ProcessWith(const ChildProcess& program, const std::vector<std::string>& words) {
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 1200; ++i) {  // a lab may be tried at several rates first
     const pid_t pid = WithArguments(tests::ChildrenOf(program.pid()), words);
     if (pid != 0) return pid;
     signals_.Wait(0.05);

@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -333,7 +334,8 @@ absl::Status RemoteHosts::Begin(const std::string& directory) {
   directory_ = directory;
   return ForEach([&](Host& host, HostFacts&) -> absl::Status {
     ASSIGN_OR_RETURN(host.paths.directory, host.connection->BeginRun());
-    for (const char* name : {"/job.textproto", "/token"}) {
+    for (const char* name : {"/job.textproto", "/token", "/tls.pem"}) {
+      if (!std::filesystem::exists(directory + name)) continue;  // a job without TLS
       RETURN_IF_ERROR(
           host.connection->PutFile(directory + name, host.paths.directory + name, 0600));
     }

@@ -13,12 +13,14 @@
 #include "experiments/launch/run_hosts.h"
 #include "net/address.h"
 #include "net/identity.h"
+#include "net/tls_pem.h"
 #include "os/files.h"
 
 namespace crossover::experiments {
 namespace {
 
 constexpr double kProgressEveryS = 0.5;
+constexpr char kTlsFileName[] = "tls.pem";  // in the directory, here and on other hosts
 constexpr int64_t kNsPerS = 1'000'000'000;
 
 struct Process {
@@ -53,6 +55,7 @@ class Cluster {
     }
     rendezvous_.reset();
     unlink(token_path_.c_str());
+    unlink(TlsPath().c_str());
     if (status.ok()) status = CollectFiles();
     hosts_.End();
     RETURN_IF_ERROR(status);
@@ -73,6 +76,10 @@ class Cluster {
     RETURN_IF_ERROR(os::WriteFile(options_.directory + "/job.textproto", PrintJob(options_.job)));
     token_path_ = options_.directory + "/token";
     RETURN_IF_ERROR(os::WriteFile(token_path_, rendezvous.identity.token + "\n", 0600));
+    if (options_.job.tls()) {
+      ASSIGN_OR_RETURN(rendezvous.identity.tls_pem, net::MakeTlsPem());
+      RETURN_IF_ERROR(os::WriteFile(TlsPath(), rendezvous.identity.tls_pem, 0600));
+    }
     RETURN_IF_ERROR(hosts_.Begin(options_.directory));
     ASSIGN_OR_RETURN(rendezvous_, net::RendezvousServer::Start(rendezvous, clock_));
     for (int rank = 0; rank < rendezvous.workers; ++rank) {
@@ -89,6 +96,8 @@ class Cluster {
     return absl::OkStatus();
   }
 
+  std::string TlsPath() const { return absl::StrCat(options_.directory, "/", kTlsFileName); }
+
   absl::Status StartProcess(net::Role role, int rank) {
     const Site& site = options_.sites.Of(role, rank);
     const RunPaths there = hosts_.PathsAt(site);
@@ -103,6 +112,9 @@ class Cluster {
         absl::StrCat("--token_file=", there.directory, "/token"),
         absl::StrCat("--report=", there.directory, "/", ReportName(role, rank)),
     };
+    if (options_.job.tls()) {
+      child.arguments.push_back(absl::StrCat("--tls_file=", there.directory, "/", kTlsFileName));
+    }
     if (role == net::Role::kWorker) {
       child.arguments.push_back("--rendezvous_host=launcher");
       if (options_.save_parameters) {
