@@ -172,9 +172,9 @@ absl::StatusOr<Member::Options> MemberOptions(const Arguments& arguments) {
                                                    arguments.world_size - 1,
                                                    " (--world_size - 1)"));
   }
-  ASSIGN_OR_RETURN(
-      const process::MemberSetup setup,
-      process::SetUpMember(flags, net::Role::kWorker, static_cast<int>(arguments.world_size)));
+  ASSIGN_OR_RETURN(const process::MemberSetup setup,
+                   process::SetUpMember(flags, net::Role::kWorker,
+                                        static_cast<int>(arguments.world_size), false));
   Member::Options options;
   ASSIGN_OR_RETURN(options.plan, ReadPlan(arguments.plan));
   options.rank = setup.rank;

@@ -53,8 +53,12 @@ absl::StatusOr<std::vector<pid_t>> ReadPids(const std::string& text) {
 
 absl::StatusOr<process::MemberRun> Prepare(const Arguments& arguments, const proto::Job& job,
                                            const Clock& clock) {
+  if (job.tls()) {
+    return absl::InvalidArgumentError(
+        "tls is true; allowed: false, as in ps_test; fix: --tls=false");
+  }
   ASSIGN_OR_RETURN(const process::MemberSetup setup,
-                   process::SetUpMember(arguments.member, kRole, job.workers(), job.tls()));
+                   process::SetUpMember(arguments.member, kRole, job.workers(), false));
   PushPullWorker::Options options;
   options.plan = arguments.plan;
   options.plan.strategy = StrategyName(job.strategy());
@@ -63,7 +67,6 @@ absl::StatusOr<process::MemberRun> Prepare(const Arguments& arguments, const pro
   options.job = job;
   options.rank = setup.rank;
   options.token = setup.token;
-  options.tls_pem = setup.tls_pem;
   options.rendezvous_address = setup.rendezvous_address;
   options.listen_host = setup.listen.host;
   options.listen_port = setup.listen.port;

@@ -7,17 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "core/check.h"
 #include "core/emulation.h"
 #include "core/job.h"
+#include "core/job_field_checks.h"
 #include "core/job_internal.h"
 #include "core/status.h"
 
 namespace crossover {
 namespace {
-
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
 
 constexpr int64_t kMebibyte = 1 << 20;
 constexpr int64_t kNameBytesMax = 200;
@@ -26,117 +23,10 @@ constexpr int64_t kBatchMax = 1 << 30;
 constexpr int64_t kEmulatedBatchMax = 1 << 22;
 constexpr int64_t kWorkersMax = 1024;
 constexpr int64_t kSamplesMax = int64_t{1} << 40;
-constexpr int64_t kPieceBytesMax = 64 * kMebibyte;
 constexpr int64_t kCreditsMax = 1 << 20;
 constexpr int64_t kChannelsMax = 64;
 constexpr int64_t kApplyThreadsMax = 64;
 constexpr int64_t kBucketBytesMax = kMebibyte * kMebibyte;
-
-struct Field {
-  const Message* message;
-  const FieldDescriptor* field;
-};
-
-Field FieldAt(const proto::Job& job, absl::string_view path) {
-  const auto fields = FieldPath(*proto::Job::descriptor(), path);
-  CROSSOVER_CHECK(!fields.empty(), "rules name fields that exist");
-  const Message* message = &job;
-  for (size_t i = 0; i + 1 < fields.size(); ++i) {
-    message = &message->GetReflection()->GetMessage(*message, fields[i]);
-  }
-  return {message, fields.back()};
-}
-
-// What the field holds, and whether nobody asked for it.
-std::string FoundAt(const proto::Job& job, absl::string_view path) {
-  const Field at = FieldAt(job, path);
-  const bool is_set = at.message->GetReflection()->HasField(*at.message, at.field);
-  return absl::StrCat(ValueText(*at.message, *at.field), is_set ? "" : " (the default)");
-}
-
-std::string Flag(absl::string_view path, int64_t value) {
-  return absl::StrCat("--", path, "=", value);
-}
-
-// A whole number from min to max.
-absl::Status Whole(const proto::Job& job, absl::string_view path, int64_t min, int64_t max) {
-  const Field at = FieldAt(job, path);
-  const auto& reflection = *at.message->GetReflection();
-  const int64_t value = at.field->cpp_type() == FieldDescriptor::CPPTYPE_INT32
-                            ? reflection.GetInt32(*at.message, at.field)
-                            : reflection.GetInt64(*at.message, at.field);
-  if (value >= min && value <= max) return absl::OkStatus();
-  return Refusal(path, FoundAt(job, path), absl::StrCat(min, " to ", max),
-                 Flag(path, std::clamp(value, min, max)));
-}
-
-// A range of real numbers; `text` is how a user reads it.
-struct Range {
-  double min;
-  double max;
-  bool with_min;
-  bool with_max;
-  absl::string_view text;
-};
-
-constexpr double kRealMax = 1e6;
-constexpr Range kMomentum = {0, 1, true, false, "from 0 to below 1"};
-constexpr Range kFraction = {0, 1, true, true, "0 to 1"};
-constexpr Range kRate = {0, kRealMax, false, true, "above 0, at most 1e6"};
-constexpr Range kPenalty = {0, kRealMax, true, true, "0 to 1e6"};
-// It is added to fp32 values: below this it would vanish.
-constexpr Range kEpsilon = {1e-30, 1, true, true, "1e-30 to 1"};
-
-absl::Status Real(const proto::Job& job, absl::string_view path, const Range& range) {
-  const Field at = FieldAt(job, path);
-  const double value = at.message->GetReflection()->GetDouble(*at.message, at.field);
-  const bool above_min = range.with_min ? value >= range.min : value > range.min;
-  const bool below_max = range.with_max ? value <= range.max : value < range.max;
-  if (above_min && below_max) return absl::OkStatus();  // not a NaN either
-  return Refusal(path, FoundAt(job, path), range.text,
-                 absl::StrCat("--", path, "=", at.field->default_value_double()));
-}
-
-// Sizes of pieces of fp32 values.
-absl::Status PieceBytes(const proto::Job& job, absl::string_view path, int64_t value) {
-  if (value >= 4 && value <= kPieceBytesMax && value % 4 == 0) return absl::OkStatus();
-  const int64_t nearest = std::clamp<int64_t>(value / 4 * 4, 4, kPieceBytesMax);
-  return Refusal(path, FoundAt(job, path),
-                 absl::StrCat("a multiple of 4 (the bytes of a value) from 4 to ", kPieceBytesMax),
-                 Flag(path, nearest));
-}
-
-// Whether bytes are UTF-8 (shortest forms only, no surrogates) without control characters.
-bool IsPlainText(absl::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    if (lead < 0x20 || lead == 0x7f) return false;
-    if (lead >= 0x80 && (lead < 0xc2 || lead > 0xf4)) return false;
-    const size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (i + length > text.size()) return false;
-    for (size_t j = 1; j < length; ++j) {
-      if ((static_cast<unsigned char>(text[i + j]) & 0xc0) != 0x80) return false;
-    }
-    const auto second = length > 1 ? static_cast<unsigned char>(text[i + 1]) : 0;
-    const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-    const bool surrogate = lead == 0xed && second >= 0xa0;
-    const bool beyond = lead == 0xf4 && second >= 0x90;
-    if (overlong || surrogate || beyond) return false;
-    i += length;
-  }
-  return true;
-}
-
-absl::Status Text(const proto::Job& job, absl::string_view path, absl::string_view value,
-                  int64_t bytes_max) {
-  const bool fits = !value.empty() && static_cast<int64_t>(value.size()) <= bytes_max;
-  if (fits && IsPlainText(value)) return absl::OkStatus();
-  const std::string& standard = FieldAt(job, path).field->default_value_string();
-  return Refusal(path, FoundAt(job, path),
-                 absl::StrCat("1 to ", bytes_max, " bytes of UTF-8 without control characters"),
-                 standard.empty() ? absl::StrCat("leave ", path, " out")
-                                  : absl::StrCat("--", path, "=", standard));
-}
 
 absl::Status CheckData(const proto::Job& job) {
   RETURN_IF_ERROR(Text(job, "data.path", job.data().path(), kPathBytesMax));
@@ -379,7 +269,10 @@ absl::Status CheckStraggler(const proto::Job& job) {
 
 absl::Status CheckEmulated(const proto::Job& job) {
   const Range scale = {1, 1000, true, true, "1 to 1000"};
-  RETURN_IF_ERROR(Text(job, "emulated.profile", job.emulated().profile(), kPathBytesMax));
+  const proto::Emulated& emulated = job.emulated();
+  if (!emulated.profile().empty() || emulated.layers().empty()) {  // "": the layers are the job's
+    RETURN_IF_ERROR(Text(job, "emulated.profile", emulated.profile(), kPathBytesMax));
+  }
   RETURN_IF_ERROR(Real(job, "emulated.time_scale", scale));
   RETURN_IF_ERROR(Real(job, "emulated.bytes_scale", scale));
   RETURN_IF_ERROR(Real(job, "emulated.compute_speed", {0.001, 1000, true, true, "0.001 to 1000"}));
@@ -441,6 +334,14 @@ absl::Status CheckComparison(const proto::Job& job) {
   return CheckTune(job);
 }
 
+// TCP between workers, over which those with shared memory meet too, has no TLS.
+absl::Status CheckTls(const proto::Job& job) {
+  const bool encrypted = job.allreduce().transport() == proto::Transport::grpc;
+  if (!job.tls() || !UsesCollectives(job) || encrypted) return absl::OkStatus();
+  return Refusal("allreduce.transport", FoundAt(job, "allreduce.transport"),
+                 "grpc, where tls is true", "--allreduce.transport=grpc");
+}
+
 }  // namespace
 
 absl::Status Refusal(absl::string_view field, absl::string_view found, absl::string_view allowed,
@@ -462,15 +363,6 @@ absl::Status CheckStepCounts(const proto::Job& job, int64_t total_steps) {
                    Flag("measure.warmup_steps", total_steps / 10));
   }
   return absl::OkStatus();
-}
-
-// TCP between workers has no TLS.
-absl::Status CheckTls(const proto::Job& job) {
-  const proto::Transport::Name transport = job.allreduce().transport();
-  const bool open = transport == proto::Transport::tcp || transport == proto::Transport::automatic;
-  if (!job.tls() || !UsesCollectives(job) || !open) return absl::OkStatus();
-  return Refusal("allreduce.transport", FoundAt(job, "allreduce.transport"),
-                 "grpc or shared_memory, where tls is true", "--allreduce.transport=grpc");
 }
 
 absl::Status ValidateJob(const proto::Job& job) {

@@ -90,11 +90,15 @@ TEST(ValidateJobTest, TlsLeavesNothingOpen) {
   EXPECT_THAT(Refused({"strategy=allreduce_ring", "tls=true"}),
               HasSubstr("--allreduce.transport=grpc"));
   EXPECT_THAT(Refused({"strategy=allreduce_ring", "tls=true", "allreduce.transport=tcp"}),
-              HasSubstr("grpc or shared_memory"));
-  for (const char* transport : {"allreduce.transport=grpc", "allreduce.transport=shared_memory"}) {
-    EXPECT_EQ(ValidateJob(JobWith({"strategy=allreduce_ring", "tls=true", transport})),
-              absl::OkStatus());
+              HasSubstr("grpc, where tls is true"));
+  // Ranks that share memory meet over TCP.
+  for (const char* transport : {"allreduce.transport=shared_memory", "allreduce.transport=automatic"}) {
+    EXPECT_THAT(Refused({"strategy=allreduce_ring", "tls=true", transport}),
+                HasSubstr("--allreduce.transport=grpc"));
   }
+  EXPECT_EQ(
+      ValidateJob(JobWith({"strategy=allreduce_ring", "tls=true", "allreduce.transport=grpc"})),
+      absl::OkStatus());
   EXPECT_EQ(ValidateJob(JobWith({"strategy=ps_sync", "tls=true"})), absl::OkStatus());
 }
 

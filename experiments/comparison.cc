@@ -116,6 +116,7 @@ class Comparer {
     cluster.job = run.job;
     cluster.directory = absl::StrCat(options_.directory, "/runs/", run.name);
     // Of a try that failed or was interrupted.
+    RemoveSecrets(cluster.directory);
     RETURN_IF_ERROR(MoveAside(cluster.directory));
     RETURN_IF_ERROR(os::MakeDirectory(cluster.directory));
     cluster.worker_binary = options_.worker_binary;

@@ -47,8 +47,9 @@ struct GrpcEndpointOptions {
 class GrpcListener {
  public:
   // `host` is an address of this host; port 0 chooses one. A taken port is an error that names it.
+  // `tls_pem`: as in Identity.
   static absl::StatusOr<std::unique_ptr<GrpcListener>> Listen(const std::string& host, int port,
-                                                              const std::string& tls_pem = "");
+                                                              const std::string& tls_pem);
   ~GrpcListener();
   const std::string& address() const;  // host:port as bound
 

@@ -6,6 +6,7 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "net/grpc_setup.h"
 #include "net/grpc_test_support.h"
 #include "net/tcp_relay.h"
+#include "net/tls_pem.h"
 
 namespace crossover::net {
 namespace {
@@ -128,7 +130,7 @@ TEST_F(GrpcEndpointTest, AnotherNumberOfRanksIsRefused) {
   const absl::Status status = Connect(0, options).get().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
   EXPECT_THAT(Text(status), HasSubstr("refused this rank 0: the caller at 127.0.0.1:"));
-  world_.listeners[0] = std::move(*GrpcListener::Listen("127.0.0.1", 0));
+  world_.listeners[0] = std::move(*GrpcListener::Listen("127.0.0.1", 0, ""));
   EXPECT_TRUE(Connect(0, world_.Options(0)).get().ok()) << "the right one is still welcome";
   EXPECT_TRUE(one.get().ok());
 }
@@ -154,6 +156,24 @@ TEST_F(GrpcEndpointTest, SomebodyElsesServerIsNamed) {
               HasSubstr("who is no rank of a Crossover job: check the address"));
 }
 
+TEST_F(GrpcEndpointTest, ARankWithAnotherCertificateGetsNowhere) {
+  const std::string pem = *MakeTlsPem();
+  for (const std::string& theirs : {std::string(), *MakeTlsPem()}) {
+    for (int rank : {0, 1}) {
+      world_.listeners[rank] =
+          std::move(*GrpcListener::Listen("127.0.0.1", 0, rank == 0 ? pem : theirs));
+    }
+    std::array<GrpcEndpointOptions, 2> options = {world_.Options(0), world_.Options(1)};
+    for (int rank : {0, 1}) {
+      options[rank].identity.tls_pem = rank == 0 ? pem : theirs;
+      options[rank].connect_s = 0.5;
+    }
+    auto stranger = Connect(1, options[1]);
+    EXPECT_FALSE(Connect(0, options[0]).get().ok());
+    EXPECT_FALSE(stranger.get().ok());
+  }
+}
+
 TEST_F(GrpcEndpointTest, ConnectingCanBeCancelled) {
   GrpcEndpointOptions options = world_.Options(0);
   options.cancelled = [] { return absl::CancelledError("the run was aborted"); };
@@ -165,7 +185,7 @@ TEST_F(GrpcEndpointTest, ASecondCallerIsRefused) {
   const Connected zero = Connect(0, world_.Options(0)).get();
   const Connected one = connecting.get();
   ASSERT_TRUE(zero.ok() && one.ok());
-  world_.listeners[0] = std::move(*GrpcListener::Listen("127.0.0.1", 0));
+  world_.listeners[0] = std::move(*GrpcListener::Listen("127.0.0.1", 0, ""));
   EXPECT_THAT(Text(Connect(0, world_.Options(0)).get().status()),
               HasSubstr("it is connected to all ranks already"));
   const Bytes data = Pattern(10, 1);
@@ -177,7 +197,7 @@ TEST_F(GrpcEndpointTest, ASecondCallerIsRefused) {
 TEST_F(GrpcEndpointTest, ATakenPortIsNamed) {
   const std::string address = world_.listeners[0]->address();
   const int port = std::stoi(address.substr(address.find(':') + 1));
-  EXPECT_THAT(Text(GrpcListener::Listen("127.0.0.1", port).status()), HasSubstr(address));
+  EXPECT_THAT(Text(GrpcListener::Listen("127.0.0.1", port, "").status()), HasSubstr(address));
 }
 
 }  // namespace

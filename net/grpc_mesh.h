@@ -32,7 +32,7 @@ class GrpcHub final : public grpc::CallbackGenericService {
     std::string from;  // its address
   };
 
-  // `address` as StartServer's.
+  // `address` as StartServer's, `tls_pem` as in Identity.
   static absl::StatusOr<std::unique_ptr<GrpcHub>> Start(const std::string& address,
                                                         const std::string& tls_pem);
   ~GrpcHub() override;

@@ -1,6 +1,5 @@
 // The one place where gRPC channels and servers are configured: message limits,
-// no shared ports, keep-alive, and the job's identity on every call (TLS will go
-// here too). Thread-safe.
+// no shared ports, keep-alive, TLS, and the job's identity on every call. Thread-safe.
 #ifndef CROSSOVER_NET_GRPC_SETUP_H_
 #define CROSSOVER_NET_GRPC_SETUP_H_
 

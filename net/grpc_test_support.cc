@@ -10,7 +10,7 @@ namespace crossover::net {
 
 GrpcTestWorld::GrpcTestWorld(int world_size) {
   for (int rank = 0; rank < world_size; ++rank) {
-    auto listener = GrpcListener::Listen("127.0.0.1", 0);
+    auto listener = GrpcListener::Listen("127.0.0.1", 0, "");
     CROSSOVER_CHECK(listener.ok(), "loopback has a free port");
     addresses.push_back((*listener)->address());
     listeners.push_back(std::move(*listener));

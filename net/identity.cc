@@ -87,7 +87,12 @@ absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
 }
 
 absl::StatusOr<std::string> ReadTlsFile(const std::string& path) {
-  ASSIGN_OR_RETURN(std::string text, ReadSecret("TLS file", path, kTlsBytesMax));
+  ASSIGN_OR_RETURN(std::string text, ReadSecret("TLS file", path, kTlsBytesMax + 1));
+  if (text.size() > kTlsBytesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("TLS file ", path, " has more than ", kTlsBytesMax,
+                     " bytes; allowed: one certificate and its private key, as PEM"));
+  }
   RETURN_IF_ERROR(Annotate(CheckTlsPem(text), absl::StrCat("TLS file ", path, ": ")));
   return text;
 }

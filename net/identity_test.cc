@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "net/tls_pem.h"
 
 namespace crossover::net {
 namespace {
@@ -76,6 +77,23 @@ TEST(IdentityTest, RefusesATokenFileThatOthersMayRead) {
     ASSERT_EQ(chmod(path.c_str(), mode), 0);
     EXPECT_TRUE(ReadTokenFile(path).ok()) << mode;
   }
+}
+
+TEST(IdentityTest, ReadsATlsFileThatIsItsOwnersAlone) {
+  const std::string pem = *MakeTlsPem();
+  const std::string path = WriteFile("tls", pem);
+  const absl::StatusOr<std::string> read = ReadTlsFile(path);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, pem);
+  ASSERT_EQ(chmod(path.c_str(), 0644), 0);
+  EXPECT_EQ(ReadTlsFile(path).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(ReadTlsFile("/no/such/file").status().code(), absl::StatusCode::kNotFound);
+  const std::string no_pem = WriteFile("no_tls", "certificate");
+  EXPECT_TRUE(absl::StrContains(ReadTlsFile(no_pem).status().message(),
+                                absl::StrCat("TLS file ", no_pem, ": there is no certificate")));
+  const std::string long_text = WriteFile("long_tls", pem + std::string(65536, ' '));
+  EXPECT_TRUE(
+      absl::StrContains(ReadTlsFile(long_text).status().message(), "more than 65536 bytes"));
 }
 
 TEST(IdentityTest, RefusesAStrangerSayingWhyAndNeverTheToken) {

@@ -157,6 +157,8 @@ void Membership::OnHello(StreamId id, Stream& stream, const proto::Member& hello
                           name, " is taken: pid ", state.pid, " at ", state.address,
                           " has joined as ", name, "; give every process a rank of its own")));
   }
+  const absl::Status named = CheckUnixSocketName(hello.unix_socket());
+  if (!named.ok()) return Refuse(id, Annotate(named, absl::StrCat(name, ": ")));
   if (!hello.data_address().empty()) {
     const absl::StatusOr<HostPort> address = ParseHostPort(hello.data_address());
     if (!address.ok() || address->port == 0 || hello.data_address().size() > kMaxAddressBytes) {
@@ -164,8 +166,6 @@ void Membership::OnHello(StreamId id, Stream& stream, const proto::Member& hello
                             name, " at ", stream.peer, " has no host:port for its data address: '",
                             OneLine(hello.data_address(), kMaxAddressBytes), "'")));
     }
-    const absl::Status named = CheckUnixSocketName(hello.unix_socket());
-    if (!named.ok()) return Refuse(id, Annotate(named, absl::StrCat(name, ": ")));
     const absl::Status usable = CheckAdvertised({name, hello.data_address(), stream.peer});
     if (!usable.ok()) return Refuse(id, usable);
   }

@@ -43,6 +43,21 @@ TEST_F(MembershipTest, RefusesAnAddressThatNobodyCanConnectTo) {
   EXPECT_FALSE(membership_->members()[0].joined);
 }
 
+// With an address or without one, of a process that nobody connects to.
+TEST_F(MembershipTest, RefusesAUnixSocketThatNobodyCanName) {
+  for (const char* address : {"", "10.0.0.1:4000"}) {
+    Start(1, 0);
+    const StreamId id = Open(Role::kWorker, 0);
+    MemberMessage message;
+    message.mutable_hello()->set_role(proto::WORKER);
+    message.mutable_hello()->set_data_address(address);
+    message.mutable_hello()->set_unix_socket("../run\n/socket");
+    Say(id, message);
+    ExpectRefused(id, absl::StatusCode::kInvalidArgument, "worker 0: ");
+    EXPECT_FALSE(membership_->members()[0].joined);
+  }
+}
+
 TEST_F(MembershipTest, RefusesStrangersAndHarmsNobody) {
   Start(2, 1);
   const StreamId first = Hello(Role::kWorker, 0);

@@ -136,7 +136,8 @@ absl::Status RendezvousClient::Impl::Join() {
         absl::StrFormat("nobody answers at %s, the address of the rendezvous, within %g s: is it "
                         "running there%s, and can this host reach it?",
                         address, options_.join_s,
-                        options_.identity.tls_pem.empty() ? "" : " with the same TLS file"));
+                        options_.identity.tls_pem.empty() ? ", without TLS as this process is"
+                                                          : ", with the same TLS file"));
   }
   stream_ = std::make_unique<JoinStream>(
       channel_, options_.identity,

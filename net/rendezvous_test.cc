@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "net/rendezvous_test_util.h"
+#include "net/tls_pem.h"
 
 namespace crossover::net {
 namespace {
@@ -157,6 +158,32 @@ TEST_F(RendezvousTest, RefusesStrangersAndGoesOn) {
   const absl::StatusOr<Client> joined = first.get();
   ASSERT_TRUE(joined.ok()) << joined.status();
   EXPECT_EQ(watch.calls(), 0);
+}
+
+// Whoever has another certificate, or none, is not even heard; nor does a member with one speak to
+// a rendezvous without.
+TEST_F(RendezvousTest, TlsKeepsOthersOut) {
+  const std::string pem = *MakeTlsPem();
+  for (const std::string& ours : {pem, std::string()}) {
+    RendezvousServer::Options server = ServerOptions(1, 0);
+    server.identity.tls_pem = ours;
+    StartServer(server);
+    for (const std::string& theirs : {std::string(), *MakeTlsPem(), pem}) {
+      if (theirs == ours) continue;
+      RendezvousClient::Options stranger = ClientOptions(Role::kWorker, 0);
+      stranger.identity.tls_pem = theirs;
+      stranger.join_s = 0.5;
+      const absl::Status status = Join(stranger).status();
+      EXPECT_TRUE(absl::StrContains(status.message(), "nobody answers at ")) << status;
+      EXPECT_TRUE(absl::StrContains(
+          status.message(), theirs.empty() ? "without TLS as this process" : "the same TLS file"))
+          << status;
+    }
+    RendezvousClient::Options member = ClientOptions(Role::kWorker, 0);
+    member.identity.tls_pem = ours;
+    const absl::StatusOr<Client> joined = Join(member);
+    EXPECT_TRUE(joined.ok()) << joined.status();
+  }
 }
 
 TEST_F(RendezvousTest, RefusesOptionsThatMakeNoRun) {

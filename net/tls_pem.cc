@@ -68,7 +68,7 @@ int NoPassphrase(char*, int, int, void*) { return 0; }
 
 absl::Status Unusable(absl::string_view what) {
   return absl::InvalidArgumentError(
-      absl::StrCat(what, "; allowed: a certificate for the name \"", kTlsName,
+      absl::StrCat(what, "; allowed: one certificate for the name \"", kTlsName,
                    "\" and its private key, as PEM; fix: openssl req -x509 -newkey ec -pkeyopt "
                    "ec_paramgen_curve:prime256v1 -nodes -subj /CN=",
                    kTlsName, " -addext subjectAltName=DNS:", kTlsName, " -keyout - -out -"));
@@ -97,13 +97,17 @@ absl::StatusOr<std::string> MakeTlsPem() {
 }
 
 absl::Status CheckTlsPem(const std::string& pem) {
+  const Bio certificates = Reader(pem);
   const Certificate certificate(
-      PEM_read_bio_X509(Reader(pem).get(), nullptr, NoPassphrase, nullptr));
+      PEM_read_bio_X509(certificates.get(), nullptr, NoPassphrase, nullptr));
+  const Certificate second(PEM_read_bio_X509(certificates.get(), nullptr, NoPassphrase, nullptr));
   const Key key(PEM_read_bio_PrivateKey(Reader(pem).get(), nullptr, NoPassphrase, nullptr));
   const bool belong = certificate != nullptr && key != nullptr &&
                       X509_check_private_key(certificate.get(), key.get()) == 1;
   ERR_clear_error();
   if (certificate == nullptr) return Unusable("there is no certificate");
+  // Whoever it vouches for would be believed.
+  if (second != nullptr) return Unusable("there is more than one certificate");
   if (key == nullptr) return Unusable("there is no private key without a passphrase");
   if (!belong) return Unusable("the private key is not the certificate's");
   if (X509_check_host(certificate.get(), kTlsName, sizeof(kTlsName) - 1, 0, nullptr) != 1) {

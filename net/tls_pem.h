@@ -18,7 +18,7 @@ inline constexpr char kTlsName[] = "crossover";
 // from yesterday for a year. PEM.
 absl::StatusOr<std::string> MakeTlsPem();
 
-// Refuses what is not, in either order, a certificate for the name "crossover" that is valid now
+// Refuses what is not, in either order, one certificate for the name "crossover" that is valid now
 // and its private key, without a passphrase.
 absl::Status CheckTlsPem(const std::string& pem);
 

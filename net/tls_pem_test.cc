@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "os/files.h"
+
 namespace crossover::net {
 namespace {
 
@@ -35,6 +40,24 @@ TEST(TlsPem, OtherTextIsRefusedWithTheFix) {
   EXPECT_THAT(Error(Block(one, "PRIVATE KEY")), HasSubstr("no certificate"));
   EXPECT_THAT(Error(Block(one, "CERTIFICATE") + Block(other, "PRIVATE KEY")),
               HasSubstr("the private key is not the certificate's"));
+}
+
+// Whoever a certificate authority vouches for would be believed.
+TEST(TlsPem, OneCertificateAloneIsAllowed) {
+  const std::string one = *MakeTlsPem();
+  const std::string other = *MakeTlsPem();
+  EXPECT_THAT(Error(one + Block(other, "CERTIFICATE")), HasSubstr("more than one certificate"));
+}
+
+TEST(TlsPem, ACertificateForAnotherNameOrTimeIsRefused) {
+  for (const auto& [name, why] :
+       {std::pair("other_name", "for another name"), std::pair("not_yet_valid", "not valid yet"),
+        std::pair("expired", "valid no more")}) {
+    const absl::StatusOr<std::string> pem =
+        os::ReadFile(absl::StrCat("net/testdata/tls_", name, ".pem"));
+    ASSERT_TRUE(pem.ok()) << pem.status();
+    EXPECT_THAT(Error(*pem), HasSubstr(why));
+  }
 }
 
 }  // namespace

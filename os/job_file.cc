@@ -19,9 +19,13 @@ bool IsFlag(const ParsedFlags& parsed, const std::string& field) {
                      [&field](const auto& flag) { return flag.first == field; });
 }
 
-// Layers that the job has already are kept, unless a flag names another profile.
+// Layers that the job has already are kept, unless a flag names another profile. They are of
+// no profile where none is named beside them.
 absl::Status FillLayers(const ParsedFlags& parsed, proto::Emulated& emulated) {
-  if (!IsFlag(parsed, "emulated.profile") && !emulated.layers().empty()) return absl::OkStatus();
+  if (!IsFlag(parsed, "emulated.profile") && !emulated.layers().empty()) {
+    if (!emulated.has_profile()) emulated.set_profile("");
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const proto::LayerProfile profile,
                    ReadProfile(emulated.profile(), ProfileDirectories()));
   *emulated.mutable_layers() = profile.layers();

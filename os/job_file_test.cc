@@ -94,6 +94,16 @@ TEST_F(JobFileTest, LayersOfTheJobItselfAreKept) {
       "emulated { profile: 'mine' layers { name: 'fc' gradient_bytes: 8 } }");
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->emulated().layers_size(), 1);
+  EXPECT_EQ(job->emulated().profile(), "mine");
+  const auto nameless = Read(
+      "model: emulated steps: 30 epochs: 0 "
+      "emulated { layers { name: 'fc' gradient_bytes: 8 } }");
+  ASSERT_TRUE(nameless.ok()) << nameless.status();
+  EXPECT_EQ(nameless->emulated().layers_size(), 1);
+  EXPECT_EQ(nameless->emulated().profile(), "");
+  const auto again = Read(PrintJob(*nameless));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(JobFingerprint(*again), JobFingerprint(*nameless));
 }
 
 TEST_F(JobFileTest, MistakesOfEmulatedJobsHaveTheFilesLine) {

@@ -46,7 +46,7 @@ struct MemberSetup {
 // files.
 // Errors name the flag, what was found and what is allowed or the fix.
 absl::StatusOr<MemberSetup> SetUpMember(const MemberFlags& values, net::Role role, int processes,
-                                        bool tls = false);
+                                        bool tls);
 
 // One process's part in the run. The functions share what they work on, since a
 // signal's thread may call `stop` until the program ends.

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "net/tls_pem.h"
 #include "os/files.h"
 
 namespace crossover::process {
@@ -18,7 +19,7 @@ class MemberProcessTest : public testing::Test {
     EXPECT_TRUE(os::WriteFile(values_.token_path, "0123456789abcdef0123456789abcdef\n", 0600).ok());
   }
   absl::StatusOr<MemberSetup> SetUp2Workers() const {
-    return SetUpMember(values_, net::Role::kWorker, 2);
+    return SetUpMember(values_, net::Role::kWorker, 2, tls_);
   }
   void ExpectRefused(const std::string& part) const {
     const absl::Status status = SetUp2Workers().status();
@@ -27,6 +28,7 @@ class MemberProcessTest : public testing::Test {
   }
 
   MemberFlags values_;
+  bool tls_ = false;  // the job's
 };
 
 TEST_F(MemberProcessTest, ListensOnLoopbackUnlessToldOtherwise) {
@@ -73,6 +75,19 @@ TEST_F(MemberProcessTest, RefusesWithTheFlagAndTheFix) {
 }
 
 // A main whose run ends at once.
+TEST_F(MemberProcessTest, TheTlsFileIsTheJobs) {
+  values_.tls_path = testing::TempDir() + "/member-tls";
+  const std::string pem = *net::MakeTlsPem();
+  ASSERT_TRUE(os::WriteFile(values_.tls_path, pem, 0600).ok());
+  ExpectRefused("--tls_file: the job has no TLS; fix: --tls=true");
+  tls_ = true;
+  EXPECT_EQ(SetUp2Workers()->tls_pem, pem);
+  values_.tls_path = "/no/such/file";
+  ExpectRefused("TLS file /no/such/file cannot be read");
+  values_.tls_path = "";
+  ExpectRefused("--tls_file: missing; the job has tls: true");
+}
+
 class MemberMainTest : public MemberProcessTest {
  protected:
   int Main(std::vector<std::string> arguments, const absl::Status& end) {

@@ -109,6 +109,7 @@ TEST(Clipping, RefusesNormsOutOfTurn) {
   ASSERT_TRUE(Push(part, 1, 0, 0, {1}).ok());
   EXPECT_THAT(Push(part, 1, 1, 0, {1}).status().message(), HasSubstr("has not been answered"));
   EXPECT_THAT(part.GiveNorm(0, 1, 1).status().message(), HasSubstr("no update waits for it"));
+  EXPECT_THAT(part.GiveNorm(0, 0, -0.5).status().message(), HasSubstr("-0.5; allowed: 0 or more"));
   ASSERT_TRUE(part.GiveNorm(0, 0, 1).ok());
   EXPECT_THAT(part.GiveNorm(0, 0, 1).status().message(), HasSubstr("no update waits for it"));
   EXPECT_THAT(part.GiveNorm(1, 0, 2).status().message(),

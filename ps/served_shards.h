@@ -58,7 +58,8 @@ class ServedShards {
   const WorkerPlan& worker_plan() const { return worker_plan_; }
   const ShardPlan& plan() const { return plan_; }
   // The most messages that can wait for a worker that reads them: for each part the
-  // answers to an initialize, a pull and a push; and to a plan and a leave.
+  // answers to an initialize, a pull and a push; and to a plan and a leave. (Where servers clip, a
+  // push has two answers, but a worker asks for the second after it has read the first.)
   size_t queued_max() const { return 3 * plan_.server_parts[server_].size() + 2; }
 
   DataType wire() const { return wire_; }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/averaging.h"
 #include "core/check.h"
 #include "core/elastic_averaging.h"
@@ -356,7 +357,12 @@ absl::StatusOr<std::vector<Release>> ShardPart::GiveNorm(int worker, int64_t ste
         absl::StrCat(who, "no update waits for it: a norm follows the squares of all parts"));
   }
   if (!impl.awaits_norm && std::bit_cast<uint64_t>(norm) != std::bit_cast<uint64_t>(impl.norm)) {
-    return absl::InvalidArgumentError(absl::StrCat(who, norm, ", but others gave ", impl.norm));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s%.17g, but others gave %.17g; fix: start all processes from one build",
+                        who, norm, impl.norm));
+  }
+  if (norm < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(who, norm, "; allowed: 0 or more"));
   }
   state.owes_norm = false;
   if (std::exchange(impl.awaits_norm, false)) {

@@ -73,7 +73,10 @@ class Simulation {
 
 absl::Status Simulation::CheckOptions() const {
   if (options_.job.optimizer().clip_norm() > 0) {
-    return absl::InvalidArgumentError("optimizer.clip_norm: simulated workers clip nothing");
+    return absl::InvalidArgumentError(
+        absl::StrCat("optimizer.clip_norm is ", options_.job.optimizer().clip_norm(),
+                     "; allowed: 0, since simulated workers clip nothing; fix: "
+                     "--optimizer.clip_norm=0"));
   }
   int64_t length = 0;
   for (const int64_t part_length : options_.part_lengths) {

@@ -326,6 +326,13 @@ TEST(Simulator, RefusesSizesThatDoNotAgree) {
   EXPECT_THAT(Simulate(options).status().message(), HasSubstr("one factor for each worker"));
 }
 
+TEST(Simulator, RefusesToClip) {
+  SimulationOptions options = Options(SgdJob(proto::Strategy::ps_sync, 2), 1);
+  options.job.mutable_optimizer()->set_clip_norm(0.5);
+  EXPECT_THAT(Simulate(options).status().message(),
+              HasSubstr("optimizer.clip_norm is 0.5; allowed: 0"));
+}
+
 TEST(Simulator, NoStepsChangeNothing) {
   const SimulationOptions options = Options(SgdJob(proto::Strategy::ps_sync, 2), 0);
   const auto history = Simulate(options);

@@ -80,9 +80,12 @@ absl::Status StatusClient::Explain(const grpc::Status& end, double timeout_s) {
         kWhereItListens));
   }
   return absl::FailedPreconditionError(
-      absl::StrCat("what listens at ", address_,
-                   " does not speak gRPC, so it is no parameter server (or one that is stopped): ",
-                   kWhereItListens));
+      absl::StrCat("what listens at ", address_, " does not speak gRPC ",
+                   tls_pem_.empty() ? "without TLS" : "with this TLS file",
+                   ", so it is no parameter server, one that is stopped, or one of a run ",
+                   tls_pem_.empty() ? "with TLS (then give its --tls_file)"
+                                    : "with another TLS file or without TLS",
+                   ": ", kWhereItListens));
 }
 
 void StatusClient::AddHeartbeats(double timeout_s, proto::ServerStatus& status) {

@@ -17,9 +17,8 @@ namespace crossover::ps {
 class StatusClient {
  public:
   // `address`: host:port. Does not block.
-  // `tls_pem`: of a run with TLS, else "".
-  StatusClient(const std::string& address, const std::string& token,
-               const std::string& tls_pem = "");
+  // `tls_pem`: as in net::Identity, of the server's run.
+  StatusClient(const std::string& address, const std::string& token, const std::string& tls_pem);
 
   // Blocks, for at most about timeout_s twice and a second. Errors say what was found at the
   // address and the fix: nobody, no parameter server, one that refuses the token, one that does not

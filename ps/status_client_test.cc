@@ -14,6 +14,7 @@
 #include "core/timeline.h"
 #include "net/rendezvous_server.h"
 #include "net/socket.h"
+#include "net/tls_pem.h"
 #include "ps/client.h"
 #include "ps/exchange_testing.h"
 #include "ps/server.h"
@@ -35,7 +36,7 @@ class StatusClientTest : public testing::Test {
   void Start(proto::Strategy::Name strategy) {
     cluster_ =
         std::make_unique<TestCluster>(TestJob(strategy, 2, 1), std::vector<int64_t>{kLength});
-    status_client_ = std::make_unique<StatusClient>(cluster_->server(0).address(), Token());
+    status_client_ = std::make_unique<StatusClient>(cluster_->server(0).address(), Token(), "");
   }
   void Connect(int rank) {
     auto client = Client::Connect(cluster_->ClientOptions(rank), cluster_->buckets(), timeline_);
@@ -163,7 +164,7 @@ TEST_F(StatusClientTest, AskingDoesNotKeepAServerFromStopping) {
 TEST_F(StatusClientTest, AStrangerIsToldNothing) {
   Start(proto::Strategy::ps_sync);
   for (const std::string token : {"fedcba9876543210fedcba9876543210", "0123456789abcdef"}) {
-    StatusClient stranger(cluster_->server(0).address(), token);
+    StatusClient stranger(cluster_->server(0).address(), token, "");
     const absl::Status refused = stranger.Fetch(kTimeoutS).status();
     EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
     EXPECT_THAT(std::string(refused.message()),
@@ -175,7 +176,7 @@ TEST_F(StatusClientTest, WhereNobodyIs) {
   Start(proto::Strategy::ps_sync);
   const std::string address = cluster_->server(0).address();
   cluster_->server(0).Stop();
-  const absl::Status status = StatusClient(address, Token()).Fetch(kTimeoutS).status();
+  const absl::Status status = StatusClient(address, Token(), "").Fetch(kTimeoutS).status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr(absl::StrCat("nobody answers at ", address, " (Connection refused)")),
@@ -187,9 +188,13 @@ TEST_F(StatusClientTest, WhatSpeaksNoGrpcIsNoServer) {
   const auto listener = net::ListenOn("127.0.0.1", 0);
   ASSERT_TRUE(listener.ok()) << listener.status();
   const std::string address = net::OwnAddress(listener->get());
-  const absl::Status status = StatusClient(address, Token()).Fetch(0.5).status();
+  const absl::Status status = StatusClient(address, Token(), "").Fetch(0.5).status();
   EXPECT_THAT(std::string(status.message()),
               HasSubstr(absl::StrCat("what listens at ", address, " does not speak gRPC")));
+  const absl::Status with_tls =
+      StatusClient(cluster_->server(0).address(), Token(), *net::MakeTlsPem()).Fetch(0.5).status();
+  EXPECT_THAT(std::string(with_tls.message()),
+              AllOf(HasSubstr("does not speak gRPC with this TLS file"), HasSubstr("without TLS")));
 }
 
 TEST_F(StatusClientTest, ARendezvousIsNoServer) {
@@ -199,7 +204,7 @@ TEST_F(StatusClientTest, ARendezvousIsNoServer) {
   const auto rendezvous = net::RendezvousServer::Start(options, clock_);
   ASSERT_TRUE(rendezvous.ok()) << rendezvous.status();
   const absl::Status status =
-      StatusClient((*rendezvous)->address(), Token()).Fetch(kTimeoutS).status();
+      StatusClient((*rendezvous)->address(), Token(), "").Fetch(kTimeoutS).status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("is no parameter server: give the address"));
 }
 

@@ -22,6 +22,7 @@ namespace crossover::ps {
 class StreamService final : public Completing {
  public:
   // Binds and serves, where wanted on a Unix socket too. Errors: the address (net/grpc_setup.h).
+  // `tls_pem`: as in net::Identity.
   // `handler` must live until Stop has returned; a stream reads at most `unhandled_max` messages
   // ahead.
   static absl::StatusOr<std::unique_ptr<StreamService>> Start(const std::string& address,

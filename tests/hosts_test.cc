@@ -180,6 +180,7 @@ TEST_F(Hosts, AJobRunsOnThemAndLeavesOnlyThePrograms) {
       HostsFile(), {"--remote-clean", "--steps=20", "--tls=true", "--allreduce.transport=grpc"});
   ASSERT_TRUE(End(again).ok()) << Log();
   EXPECT_THAT(Log(), Not(HasSubstr("copying")));
+  ExpectNothingIsLeft(0);
   EXPECT_FALSE(fs::exists(directory_ + "/remote/programs"));
 }
 

@@ -40,9 +40,9 @@ struct PeerListener {
   std::unique_ptr<net::GrpcListener> grpc;
   std::string address() const;  // host:port as bound; "" of neither
 };
-// Port 0 chooses one. A taken port is an error that names it.
+// Port 0 chooses one. A taken port is an error that names it. `tls_pem`: as in net::Identity.
 absl::StatusOr<PeerListener> ListenForPeers(const proto::Job& job, const std::string& host,
-                                            int port, const std::string& tls_pem = "");
+                                            int port, const std::string& tls_pem);
 
 // Thread-safe to Abort; otherwise belongs to the compute thread.
 class Links {

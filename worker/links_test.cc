@@ -55,7 +55,7 @@ class LinksTest : public testing::Test {
   void ListenOverGrpc() {
     job_.mutable_allreduce()->set_transport(proto::Transport::grpc);
     for (int rank = 0; rank < 2; ++rank) {
-      auto listener = ListenForPeers(job_, "127.0.0.1", 0);
+      auto listener = ListenForPeers(job_, "127.0.0.1", 0, "");
       ASSERT_TRUE(listener.ok()) << listener.status();
       roster_.workers[rank].data_address = listener->address();
       over_grpc_[rank] = *std::move(listener);

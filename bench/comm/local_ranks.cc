@@ -61,8 +61,6 @@ absl::StatusOr<std::vector<Record>> RunLocalRanks(const LocalOptions& options,
   experiments::RunHosts& hosts = options.hosts == nullptr ? this_machine : *options.hosts;
   const std::string records_path = absl::StrCat(options.directory, "/", kRecordsName);
   unlink(records_path.c_str());
-  // A run has one, and hosts take it along.
-  RETURN_IF_ERROR(os::WriteFile(options.directory + "/job.textproto", ""));
   ASSIGN_OR_RETURN(
       const std::unique_ptr<MemberRun> run,
       MemberRun::Start({RendezvousOptions(options), options.directory, &hosts}, signals, clock));

@@ -62,7 +62,7 @@ absl::StatusOr<std::unique_ptr<net::Endpoint>> ConnectGrpcRanks(Control& control
                                                                 const TestPlan& plan,
                                                                 const Clock& clock) {
   ASSIGN_OR_RETURN(std::unique_ptr<net::GrpcListener> listener,
-                   net::GrpcListener::Listen(options.listen_host, 0));
+                   net::GrpcListener::Listen(options.listen_host, 0, options.identity.tls_pem));
   net::GrpcEndpointOptions grpc;
   grpc.identity = options.identity;
   ASSIGN_OR_RETURN(grpc.addresses, control.Exchange(listener->address()));

@@ -23,8 +23,7 @@ process::MembershipSession::Options SessionOptions(const PushPullWorker::Options
   session.identity = {.job_fingerprint = JobFingerprint(options.job),
                       .token = options.token,
                       .role = net::Role::kWorker,
-                      .rank = options.rank,
-                      .tls_pem = options.tls_pem};
+                      .rank = options.rank};
   session.rendezvous_address = options.rendezvous_address;
   session.workers = options.job.workers();
   session.servers = options.job.servers();

@@ -28,7 +28,6 @@ class PushPullWorker {
     proto::Job job;  // the servers' too
     int rank = 0;
     std::string token;
-    std::string tls_pem;  // as in net::Identity
     std::string rendezvous_address;
     std::string listen_host;
     int listen_port = 0;

@@ -42,7 +42,7 @@ MemberRun::~MemberRun() {
 absl::Status MemberRun::Begin(const Clock& clock) {
   RETURN_IF_ERROR(os::WriteFile(token_path_, options_.rendezvous.identity.token + "\n", 0600));
   ASSIGN_OR_RETURN(rendezvous_, net::RendezvousServer::Start(options_.rendezvous, clock));
-  return options_.hosts->Begin(options_.directory);
+  return options_.hosts->Begin(options_.directory, {kTokenName});
 }
 
 absl::StatusOr<int> MemberRun::Add(const std::string& name, const experiments::Site& site,

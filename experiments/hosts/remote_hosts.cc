@@ -3,7 +3,6 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -330,14 +329,14 @@ RemoteHosts::Host& RemoteHosts::HostAt(const Site& site) const {
   return *hosts_[site.host];
 }
 
-absl::Status RemoteHosts::Begin(const std::string& directory) {
+absl::Status RemoteHosts::Begin(const std::string& directory,
+                                const std::vector<std::string>& files) {
   directory_ = directory;
   return ForEach([&](Host& host, HostFacts&) -> absl::Status {
     ASSIGN_OR_RETURN(host.paths.directory, host.connection->BeginRun());
-    for (const char* name : {"/job.textproto", "/token", "/tls.pem"}) {
-      if (!std::filesystem::exists(directory + name)) continue;  // a job without TLS
-      RETURN_IF_ERROR(
-          host.connection->PutFile(directory + name, host.paths.directory + name, 0600));
+    for (const std::string& name : files) {
+      RETURN_IF_ERROR(host.connection->PutFile(
+          absl::StrCat(directory, "/", name), absl::StrCat(host.paths.directory, "/", name), 0600));
     }
     return absl::OkStatus();
   });

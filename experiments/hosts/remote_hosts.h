@@ -49,7 +49,7 @@ class RemoteHosts : public RunHosts {
   const Sites& sites() const { return sites_; }
   const HostsReport& report() const { return report_; }
 
-  absl::Status Begin(const std::string& directory) override;
+  absl::Status Begin(const std::string& directory, const std::vector<std::string>& files) override;
   RunPaths PathsAt(const Site& site) const override;
   absl::StatusOr<std::unique_ptr<StartedProcess>> Start(const Site& site,
                                                         const ChildOptions& options) override;

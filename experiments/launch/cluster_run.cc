@@ -20,7 +20,10 @@ namespace crossover::experiments {
 namespace {
 
 constexpr double kProgressEveryS = 0.5;
-constexpr char kTlsFileName[] = "tls.pem";  // in the directory, here and on other hosts
+// In the run's directory, here and on other hosts.
+constexpr char kJobFileName[] = "job.textproto";
+constexpr char kTokenFileName[] = "token";
+constexpr char kTlsFileName[] = "tls.pem";
 constexpr int64_t kNsPerS = 1'000'000'000;
 
 struct Process {
@@ -54,8 +57,7 @@ class Cluster {
       TakeDown(status);
     }
     rendezvous_.reset();
-    unlink(token_path_.c_str());
-    unlink(TlsPath().c_str());
+    RemoveSecrets(options_.directory);
     if (status.ok()) status = CollectFiles();
     hosts_.End();
     RETURN_IF_ERROR(status);
@@ -73,14 +75,7 @@ class Cluster {
     rendezvous.join_s = options_.job.deadlines().join_s();
     // Half the deadline to notice a silence, the other half to end (TakeDown).
     rendezvous.loss_s = options_.job.deadlines().loss_s() / 2;
-    RETURN_IF_ERROR(os::WriteFile(options_.directory + "/job.textproto", PrintJob(options_.job)));
-    token_path_ = options_.directory + "/token";
-    RETURN_IF_ERROR(os::WriteFile(token_path_, rendezvous.identity.token + "\n", 0600));
-    if (options_.job.tls()) {
-      ASSIGN_OR_RETURN(rendezvous.identity.tls_pem, net::MakeTlsPem());
-      RETURN_IF_ERROR(os::WriteFile(TlsPath(), rendezvous.identity.tls_pem, 0600));
-    }
-    RETURN_IF_ERROR(hosts_.Begin(options_.directory));
+    RETURN_IF_ERROR(WriteFiles(rendezvous.identity));
     ASSIGN_OR_RETURN(rendezvous_, net::RendezvousServer::Start(rendezvous, clock_));
     for (int rank = 0; rank < rendezvous.workers; ++rank) {
       RETURN_IF_ERROR(StartProcess(net::Role::kWorker, rank));
@@ -96,7 +91,19 @@ class Cluster {
     return absl::OkStatus();
   }
 
-  std::string TlsPath() const { return absl::StrCat(options_.directory, "/", kTlsFileName); }
+  // What every process reads, on every host. Makes the identity's TLS.
+  absl::Status WriteFiles(net::Identity& identity) {
+    const std::string directory = options_.directory + "/";
+    std::vector<std::string> files = {kJobFileName, kTokenFileName};
+    RETURN_IF_ERROR(os::WriteFile(directory + kJobFileName, PrintJob(options_.job)));
+    RETURN_IF_ERROR(os::WriteFile(directory + kTokenFileName, identity.token + "\n", 0600));
+    if (options_.job.tls()) {
+      ASSIGN_OR_RETURN(identity.tls_pem, net::MakeTlsPem());
+      RETURN_IF_ERROR(os::WriteFile(directory + kTlsFileName, identity.tls_pem, 0600));
+      files.emplace_back(kTlsFileName);
+    }
+    return hosts_.Begin(options_.directory, files);
+  }
 
   absl::Status StartProcess(net::Role role, int rank) {
     const Site& site = options_.sites.Of(role, rank);
@@ -244,12 +251,17 @@ class Cluster {
   const Clock& clock_;
   LocalHost this_machine_;
   RunHosts& hosts_;
-  std::string token_path_;
   std::unique_ptr<net::RendezvousServer> rendezvous_;
   std::vector<Process> processes_;
 };
 
 }  // namespace
+
+void RemoveSecrets(const std::string& directory) {
+  for (const char* name : {kTokenFileName, kTlsFileName}) {
+    unlink(absl::StrCat(directory, "/", name).c_str());
+  }
+}
 
 absl::StatusOr<std::vector<proto::ProcessReport>> RunCluster(const ClusterOptions& options,
                                                              SignalWaiter& signals,

@@ -46,6 +46,10 @@ absl::StatusOr<std::vector<proto::ProcessReport>> RunCluster(const ClusterOption
                                                              SignalWaiter& signals,
                                                              const Clock& clock);
 
+// Removes the run's token and key from its directory, as RunCluster does at its end: a launcher
+// that was killed has left them.
+void RemoveSecrets(const std::string& directory);
+
 }  // namespace crossover::experiments
 
 #endif  // CROSSOVER_EXPERIMENTS_LAUNCH_CLUSTER_RUN_H_

@@ -25,7 +25,7 @@ LocalHost::LocalHost(std::string worker_binary, std::string server_binary)
              .worker_binary = std::move(worker_binary),
              .server_binary = std::move(server_binary)} {}
 
-absl::Status LocalHost::Begin(const std::string& directory) {
+absl::Status LocalHost::Begin(const std::string& directory, const std::vector<std::string>&) {
   paths_.directory = directory;
   return absl::OkStatus();
 }

@@ -34,9 +34,10 @@ struct RunPaths {
 class RunHosts {
  public:
   virtual ~RunHosts() = default;
-  // Before the first Start: makes the job and the token in the launcher's `directory`
-  // readable on every host.
-  virtual absl::Status Begin(const std::string& directory) = 0;
+  // Before the first Start: makes `files`, names in the launcher's `directory`, readable for
+  // their owner on every host.
+  virtual absl::Status Begin(const std::string& directory,
+                             const std::vector<std::string>& files) = 0;
   virtual RunPaths PathsAt(const Site& site) const = 0;
   // options.log_path is the launcher's, and is written while the process runs.
   virtual absl::StatusOr<std::unique_ptr<StartedProcess>> Start(const Site& site,
@@ -51,7 +52,7 @@ class RunHosts {
 class LocalHost : public RunHosts {
  public:
   LocalHost(std::string worker_binary, std::string server_binary);
-  absl::Status Begin(const std::string& directory) override;
+  absl::Status Begin(const std::string& directory, const std::vector<std::string>& files) override;
   RunPaths PathsAt(const Site& site) const override;
   absl::StatusOr<std::unique_ptr<StartedProcess>> Start(const Site& site,
                                                         const ChildOptions& options) override;

@@ -78,6 +78,17 @@ void TakeProfileOfRun(const RunResult& run, PredictionInputs& inputs) {
   inputs.sources.push_back("compute, data and update the run's own, since there is no single run");
 }
 
+bool ServersClip(const proto::Job& job) {
+  return job.strategy() == proto::Strategy::ps_sync && job.optimizer().clip_norm() > 0;
+}
+
+// A worker that clips knows its norm at the end of the backward pass.
+bool PushesAllAtOnce(const proto::Job& job) {
+  const StrategyTraits traits = TraitsOf(job);
+  return traits.servers && !traits.local_steps && job.optimizer().clip_norm() > 0 &&
+         !ServersClip(job);
+}
+
 void TakeBuckets(const proto::Job& job, const RunResult& run, PredictionInputs& inputs) {
   std::vector<double> bytes, ready;
   for (const BucketFigures& bucket : run.buckets) {
@@ -94,6 +105,7 @@ void TakeBuckets(const proto::Job& job, const RunResult& run, PredictionInputs& 
   } else if (!TraitsOf(job).local_steps) {
     inputs.sources.push_back("buckets ready where the run's exchanges began");
   }
+  if (PushesAllAtOnce(job)) ready.assign(ready.size(), 1);
   const double share = TraitsOf(job).servers ? ServersWireShare(job) : 1;
   for (size_t i = 0; i < bytes.size(); ++i) {
     inputs.cost.buckets.push_back({share * bytes[i], ready[i] * inputs.cost.compute_s});
@@ -134,6 +146,8 @@ void TakeStrategy(const proto::Job& job, const RunResult& run, PredictionInputs&
     cost.exchange = cost.buckets.front().exchange;
   }
   if (!traits.updates_here) cost.update_s = 0;
+  // Servers that clip answer a push once the norm of all of them is known.
+  cost.pipelined = !ServersClip(job);
   if (job.strategy() == proto::Strategy::ps_ssp) cost.pace = Pace::kBoundedStale;
   const bool one_push_an_update = job.strategy() == proto::Strategy::ps_async ||
                                   job.strategy() == proto::Strategy::ps_async_dc ||

@@ -141,6 +141,32 @@ TEST(PredictionTest, TheServersLinkIsTheirOwn) {
   EXPECT_NEAR(Predicted1(run, &single).cost.step_ms, 1 + 5 + 2 * (32 + 48), 1e-3);
 }
 
+TEST(PredictionTest, ClippingServersAnswerOnceAllIsPushed) {
+  const RunResult single = SingleRun();
+  RunResult run = LabRun("ps_sync", proto::Strategy::ps_sync);
+  run.resolved_job = PrintedJob(proto::Strategy::ps_sync, [](proto::Job& job) {
+    job.mutable_ps()->set_part_bytes(4);
+    job.mutable_optimizer()->set_clip_norm(1);
+  });
+  // Twice 64 and 96 ms.
+  EXPECT_NEAR(Predicted1(run, &single).cost.step_ms, 1 + 5 + 128 + 192 + .5, 1e-3);
+}
+
+TEST(PredictionTest, AWorkerThatClipsPushesAtTheEndOfItsCompute) {
+  const RunResult single = SingleRun();
+  RunResult run = LabRun("ps_ssp", proto::Strategy::ps_ssp);
+  const double in_turn_ms = Predicted1(run, &single).cost.step_ms;
+  run.resolved_job = PrintedJob(proto::Strategy::ps_ssp, [](proto::Job& job) {
+    job.mutable_ps()->set_part_bytes(4);
+    job.mutable_optimizer()->set_clip_norm(1);
+  });
+  run.buckets[0].ready_share = 1;
+  const double at_end_ms = Predicted1(run, &single).cost.step_ms;
+  run.buckets[0].ready_share = .5;
+  EXPECT_NEAR(Predicted1(run, &single).cost.step_ms, at_end_ms, 1e-9);
+  EXPECT_GE(at_end_ms, in_turn_ms);
+}
+
 TEST(PredictionTest, AsyncIsBoundedByTheServers) {
   const RunResult single = SingleRun();
   const RunResult run = LabRun("ps_async", proto::Strategy::ps_async);

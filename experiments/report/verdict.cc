@@ -138,13 +138,18 @@ void SayThroughput(const Study& study, Verdict& verdict) {
       AgainstBaseline(study, *ranking.best)));
 }
 
+bool WasEvaluated(const StrategySummary& strategy) {
+  return std::any_of(strategy.runs.begin(), strategy.runs.end(),
+                     [](const RunResult* run) { return run->test_accuracy.has_value(); });
+}
+
 // Only strategies that reached the target in every repetition are compared.
 void SayTarget(const Study& study, Verdict& verdict) {
   std::vector<const StrategySummary*> reached;
   std::vector<std::string> sometimes, never;
   double target = 0;
   for (const StrategySummary& strategy : study.strategies) {
-    if (strategy.runs.empty()) continue;
+    if (!WasEvaluated(strategy)) continue;
     target = strategy.runs[0]->target_accuracy;
     const size_t count = ByRepetition(strategy, TimeToTarget).size();
     if (count == strategy.runs.size()) {

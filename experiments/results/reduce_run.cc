@@ -360,8 +360,11 @@ std::string StragglerNote(const proto::Straggler& straggler) {
 void AddEmulationNotes(const proto::Job& job, const Network& network,
                        std::vector<std::string>& notes) {
   const Scales scales = ScalesOf(job);
-  std::string note = absl::StrFormat("emulated: the compute of profile %s is waited out",
-                                     job.emulated().profile());
+  const std::string& profile = job.emulated().profile();
+  std::string note =
+      absl::StrCat("emulated: the compute of ",
+                   profile.empty() ? "the job's own layers" : absl::StrCat("profile ", profile),
+                   " is waited out");
   if (job.emulated().compute_speed() != 1) {
     absl::StrAppendFormat(&note, " at %g times its speed", job.emulated().compute_speed());
   }
