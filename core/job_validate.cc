@@ -186,6 +186,37 @@ absl::Status CheckPolicy(const proto::Job& job) {
   return CheckOneVersion(job);
 }
 
+// Refuses an algorithm, and constants to choose one by, where it would run another.
+absl::Status CheckAllReduce(const proto::Job& job) {
+  const proto::AllReduce& allreduce = job.allreduce();
+  const auto refuse_algorithm = [&job](const char* allowed, const char* fix) {
+    return Refusal("allreduce.algorithm", FoundAt(job, "allreduce.algorithm"), allowed, fix);
+  };
+  if (job.deterministic() && allreduce.has_algorithm() &&
+      allreduce.algorithm() != proto::AllReduce::direct) {
+    return refuse_algorithm(
+        "direct where deterministic is true (a ring sums each segment in another order)",
+        "--allreduce.algorithm=direct, or --deterministic=false");
+  }
+  // The default passes: a job written out has it whatever its transport.
+  const bool chosen = allreduce.algorithm() != proto::AllReduce::ring &&
+                      allreduce.algorithm() != proto::AllReduce::automatic;
+  if (allreduce.transport() == proto::Transport::shared_memory && chosen && !job.deterministic()) {
+    return refuse_algorithm(
+        "automatic where allreduce.transport is shared_memory, which has ways of its own",
+        "--allreduce.algorithm=automatic, or --allreduce.transport=tcp");
+  }
+  RETURN_IF_ERROR(PieceBytes(job, "allreduce.chunk_bytes", allreduce.chunk_bytes()));
+  if (!allreduce.fit().empty()) {
+    RETURN_IF_ERROR(Text(job, "allreduce.fit", allreduce.fit(), kPathBytesMax));
+    if (allreduce.algorithm() != proto::AllReduce::automatic) {
+      return refuse_algorithm("automatic where allreduce.fit is given, which it chooses by",
+                              "--allreduce.algorithm=automatic, or leave out allreduce.fit");
+    }
+  }
+  return CheckFit(allreduce);
+}
+
 absl::Status CheckStrategy(const proto::Job& job) {
   RETURN_IF_ERROR(CheckPolicy(job));
   RETURN_IF_ERROR(PieceBytes(job, "ps.part_bytes", job.ps().part_bytes()));
@@ -193,17 +224,7 @@ absl::Status CheckStrategy(const proto::Job& job) {
   RETURN_IF_ERROR(Whole(job, "ps.channels", 1, kChannelsMax));
   RETURN_IF_ERROR(Whole(job, "ps.apply_threads", -1, kApplyThreadsMax));
   RETURN_IF_ERROR(CheckWire(job));
-  if (job.deterministic() && job.allreduce().has_algorithm() &&
-      job.allreduce().algorithm() != proto::AllReduce::direct) {
-    return Refusal("allreduce.algorithm", FoundAt(job, "allreduce.algorithm"),
-                   "direct where deterministic is true (a ring sums each segment in another order)",
-                   "--allreduce.algorithm=direct, or --deterministic=false");
-  }
-  RETURN_IF_ERROR(PieceBytes(job, "allreduce.chunk_bytes", job.allreduce().chunk_bytes()));
-  if (!job.allreduce().fit().empty()) {
-    RETURN_IF_ERROR(Text(job, "allreduce.fit", job.allreduce().fit(), kPathBytesMax));
-  }
-  RETURN_IF_ERROR(CheckFit(job.allreduce()));
+  RETURN_IF_ERROR(CheckAllReduce(job));
   RETURN_IF_ERROR(Whole(job, "local_sgd.local_steps", 1, kStepsMax));
   RETURN_IF_ERROR(Whole(job, "local_sgd.first_phase_steps", 0, kStepsMax));
   RETURN_IF_ERROR(Real(job, "local_sgd.first_phase_fraction", kFraction));

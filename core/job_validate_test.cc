@@ -92,7 +92,8 @@ TEST(ValidateJobTest, TlsLeavesNothingOpen) {
   EXPECT_THAT(Refused({"strategy=allreduce_ring", "tls=true", "allreduce.transport=tcp"}),
               HasSubstr("grpc, where tls is true"));
   // Ranks that share memory meet over TCP.
-  for (const char* transport : {"allreduce.transport=shared_memory", "allreduce.transport=automatic"}) {
+  for (const char* transport :
+       {"allreduce.transport=shared_memory", "allreduce.transport=automatic"}) {
     EXPECT_THAT(Refused({"strategy=allreduce_ring", "tls=true", transport}),
                 HasSubstr("--allreduce.transport=grpc"));
   }
@@ -100,6 +101,16 @@ TEST(ValidateJobTest, TlsLeavesNothingOpen) {
       ValidateJob(JobWith({"strategy=allreduce_ring", "tls=true", "allreduce.transport=grpc"})),
       absl::OkStatus());
   EXPECT_EQ(ValidateJob(JobWith({"strategy=ps_sync", "tls=true"})), absl::OkStatus());
+}
+
+TEST(ValidateJobTest, AnAlgorithmThatWouldNotRunIsRefused) {
+  EXPECT_THAT(Refused({"allreduce.transport=shared_memory", "allreduce.algorithm=tree"}),
+              HasSubstr("allreduce.algorithm is tree; allowed: automatic where"));
+  EXPECT_EQ(ValidateJob(JobWith({"allreduce.transport=shared_memory"})), absl::OkStatus());
+  EXPECT_THAT(Refused({"allreduce.fit=constants"}),
+              HasSubstr("allreduce.algorithm is ring (the default); allowed: automatic where"));
+  EXPECT_EQ(ValidateJob(JobWith({"allreduce.fit=constants", "allreduce.algorithm=automatic"})),
+            absl::OkStatus());
 }
 
 TEST(ValidateJobTest, BoundsOfSingleFields) {

@@ -382,7 +382,7 @@ void Membership::AbortMissing() {
   proto::Failure failure;
   failure.set_reason(absl::StrFormat(
       "%s%s never joined within %g s: start them with the same rendezvous address, token and job, "
-      "or allow more time to join (a job's deadlines.join_s)%s",
+      "or allow more time to join (a job's deadlines.join_s, comm_test's --deadline_s)%s",
       absl::StrJoin(missing, ", "), unnamed > 0 ? absl::StrCat(" and ", unnamed, " more") : "",
       options_.join_s, LastRefusals()));
   Abort(failure);

@@ -146,7 +146,7 @@ TEST_F(JobFileTest, AFitThatIsNoneIsRefused) {
               StartsWith(path_ + ":1:13: allreduce.fit is a file: cannot read no/such"));
   const std::string fit = testing::TempDir() + "/fit.jsonl";
   ASSERT_TRUE(WriteFile(fit, kFit).ok());
-  EXPECT_THAT(Error("allreduce {\n  transport: grpc\n  fit: '" + fit + "' }"),
+  EXPECT_THAT(Error("allreduce {\n  transport: grpc algorithm: automatic\n  fit: '" + fit + "' }"),
               AllOf(StartsWith(path_ + ":3:3: allreduce.fit is \""),
                     HasSubstr("whose constants are of tcp; allowed: a fit of grpc")));
 }

@@ -1,6 +1,7 @@
 #include "os/resident_memory.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <vector>
 
@@ -15,6 +16,11 @@ TEST(ResidentMemoryTest, GrowsByWhatIsWritten) {
   EXPECT_GE(ResidentBytes(), before + kBytes * 9 / 10);
   EXPECT_LT(ResidentBytes(), before + 2 * kBytes);
   EXPECT_EQ(written.back(), 'x');
+}
+
+TEST(ResidentMemoryTest, WhatIsAvailableIsMoreThanNothingAndNotMoreThanThereIs) {
+  EXPECT_GT(AvailableBytes(), 1 << 20);
+  EXPECT_LT(AvailableBytes(), int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace

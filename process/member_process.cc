@@ -111,10 +111,12 @@ absl::StatusOr<MemberSetup> SetUpMember(const MemberFlags& values, net::Role rol
 }
 
 int RunMember(const MemberRun& member, os::Termination& termination) {
-  termination.OnSignal([stop = member.stop](int signal) {
-    const bool told = stop(absl::CancelledError(
-        absl::StrCat("told to stop by signal ", signal, " (", strsignal(signal), ")")));
-    if (!told) _exit(os::ExitCodeOf(signal));
+  termination.OnSignal([stop = member.stop, name = member.name](int signal) {
+    const absl::Status why = absl::CancelledError(
+        absl::StrCat("told to stop by signal ", signal, " (", strsignal(signal), ")"));
+    if (stop(why)) return;
+    Fail(name(), why);
+    _exit(os::ExitCodeOf(signal));
   });
   const absl::Status status = member.run();
   if (status.ok()) return 0;

@@ -145,6 +145,28 @@ absl::Status CheckMode(Mode mode, const std::vector<std::string>& words) {
   return absl::OkStatus();
 }
 
+// An empty value is most likely that of a variable that was never set.
+absl::Status CheckNoneIsEmpty(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    const bool may_be = word == "--congestion_control=" || word == "--costs=";
+    if (may_be || word.empty() || word.back() != '=') continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(word, ": no value; fix: leave it out, or say which"));
+  }
+  return absl::OkStatus();
+}
+
+// Refuses a fit by which nothing would be chosen.
+absl::Status CheckFitIsUsed(const PlanFlags& plan) {
+  std::string beside;
+  if (plan.transport == NameOf(Transport::kSharedMemory)) beside = "--transport=shared_memory";
+  if (plan.algorithm != PlanFlags().algorithm) beside = "--algorithm=" + plan.algorithm;
+  if (!plan.costs.empty()) beside = "--costs=" + plan.costs;
+  if (beside.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--use_fit: nothing is chosen by it beside ",
+                                                 beside, "; fix: leave out one of the two"));
+}
+
 }  // namespace
 
 FlagSet MakeFlags(Arguments& arguments) {
@@ -172,6 +194,7 @@ absl::Status CheckArguments(const Arguments& arguments, const ParsedFlags& parse
     return refuse(absl::StrCat("'", parsed.positional.front(),
                                "': not a flag; fix: begin flags with --, as --help lists them"));
   }
+  RETURN_IF_ERROR(CheckNoneIsEmpty(words));
   const bool by_hand = !arguments.rank.empty();
   if (by_hand && arguments.world_size == 0) {
     return refuse("--world_size: missing; --rank says that this is one rank of several");
@@ -190,6 +213,13 @@ absl::Status CheckArguments(const Arguments& arguments, const ParsedFlags& parse
         "--transport=inproc: its ranks are threads of one process, and no network lies between "
         "them; fix: leave out --network, --hosts and --rank");
   }
+  if (arguments.plan.transport == NameOf(Transport::kSharedMemory) && in_lab &&
+      arguments.ranks_per_node == 1) {
+    return refuse(
+        "--transport=shared_memory: each rank is a node of its own in the lab, and nodes share no "
+        "memory; fix: leave out --network, or --transport=auto with --ranks_per_node");
+  }
+  if (!arguments.use_fit.empty()) RETURN_IF_ERROR(CheckFitIsUsed(arguments.plan));
   if (arguments.ranks_per_node > 1 &&
       (!in_lab || !arguments.peers.empty() || !arguments.fit.empty())) {
     return refuse("--ranks_per_node: goes with --network, and without --peers and --fit");

@@ -61,6 +61,25 @@ TEST(CheckArgumentsTest, WhatWouldBeIgnoredIsRefusedWithTheFix) {
   }
 }
 
+TEST(CheckArgumentsTest, AnEmptyValueIsNoValue) {
+  for (const char* word : {"--json=", "--fit=", "--use_fit=", "--network=", "--peers=", "--from=",
+                           "--hosts=", "--rank="}) {
+    EXPECT_EQ(Error({word}), std::string(word) + ": no value; fix: leave it out, or say which");
+  }
+  EXPECT_EQ(Error({"--congestion_control="}), "");
+}
+
+TEST(CheckArgumentsTest, AFitByWhichNothingIsChosenIsRefused) {
+  for (const char* word : {"--transport=shared_memory", "--algorithm=ring", "--costs=1,1,1,1"}) {
+    EXPECT_THAT(Error({"--use_fit=fit", word}), HasSubstr(std::string("beside ") + word));
+  }
+}
+
+TEST(CheckArgumentsTest, NodesOfTheLabShareNoMemory) {
+  EXPECT_THAT(Error({"--network=1gbit", "--transport=shared_memory"}),
+              HasSubstr("nodes share no memory"));
+}
+
 TEST(CheckArgumentsTest, WhatNeedsAnotherFlagNamesIt) {
   EXPECT_EQ(Error({"--listen=h:0"}),
             "--listen=h:0: means nothing without --rank; fix: leave it out");

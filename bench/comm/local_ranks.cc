@@ -45,7 +45,7 @@ absl::Status RunProcesses(const LocalOptions& options, experiments::RunHosts& ho
 net::RendezvousServer::Options RendezvousOptions(const LocalOptions& options) {
   net::RendezvousServer::Options rendezvous;
   rendezvous.address = net::FormatHostPort({options.sites.launcher.address, 0});
-  rendezvous.identity.job_fingerprint = FingerprintOf(options.plan, options.ranks);
+  rendezvous.identity.job_fingerprint = FingerprintOf(options.ranks);
   rendezvous.workers = options.ranks;
   rendezvous.join_s = options.plan.deadline_s;
   rendezvous.loss_s = LossS(options.plan);

@@ -10,7 +10,7 @@ namespace {
 
 process::MembershipSession::Options SessionOptions(const Member::Options& options) {
   process::MembershipSession::Options session;
-  session.identity = {.job_fingerprint = FingerprintOf(options.plan, options.world_size),
+  session.identity = {.job_fingerprint = FingerprintOf(options.world_size),
                       .token = options.token,
                       .role = net::Role::kWorker,
                       .rank = options.rank};

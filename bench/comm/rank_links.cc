@@ -11,10 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "allreduce/measured_delay.h"
 #include "bench/comm/limits.h"
+#include "bench/comm/memory_check.h"
 #include "core/status.h"
 #include "net/grpc_endpoint.h"
 #include "net/inproc_endpoint.h"
 #include "os/host_identity.h"
+#include "os/resident_memory.h"
 
 namespace crossover::bench {
 namespace {
@@ -40,6 +42,10 @@ bool Oversubscribed(const std::vector<std::string>& machines) {
   int most = 0;
   for (const auto& [machine, count] : ranks) most = std::max(most, count);
   return most > static_cast<int>(std::thread::hardware_concurrency());
+}
+
+int RanksOn(const std::string& machine, const std::vector<std::string>& machines) {
+  return static_cast<int>(std::count(machines.begin(), machines.end(), machine));
 }
 
 // The endpoint that is measured; addresses are told over `control`.
@@ -88,13 +94,17 @@ absl::StatusOr<std::unique_ptr<RankLinks>> RankLinks::Open(Options options, cons
   ASSIGN_OR_RETURN(std::unique_ptr<net::Endpoint> control,
                    net::ConnectTcp(std::move(options.control_listener), tcp, clock));
   links->SetUpControl(std::move(control));
+  ASSIGN_OR_RETURN(const std::vector<std::string> plans, links->control_->Exchange(TextOf(plan)));
+  RETURN_IF_ERROR(CheckSamePlans(plans));
+  ASSIGN_OR_RETURN(const std::vector<std::string> machines,
+                   links->control_->Exchange(os::BootId()));
+  RETURN_IF_ERROR(CheckMemory(plan, RanksOn(os::BootId(), machines), links->control_->world_size(),
+                              os::AvailableBytes()));
   ASSIGN_OR_RETURN(std::unique_ptr<net::Endpoint> measured,
                    plan.transport == Transport::kGrpc
                        ? ConnectGrpcRanks(*links->control_, options, plan, clock)
                        : ConnectTcpRanks(*links->control_, options, plan, clock));
   links->transport_ = plan.transport == Transport::kGrpc ? "grpc" : "tcp";
-  ASSIGN_OR_RETURN(const std::vector<std::string> machines,
-                   links->control_->Exchange(os::BootId()));
   const bool yield = Oversubscribed(machines);
   links->SetUpCommunicator(std::move(measured), options.identity.job_fingerprint, yield);
   RETURN_IF_ERROR(links->ShareMemory(yield));

@@ -8,9 +8,11 @@
 #include "bench/comm/in_process.h"
 #include "bench/comm/limits.h"
 #include "bench/comm/local_ranks.h"
+#include "bench/comm/memory_check.h"
 #include "bench/comm/peers.h"
 #include "bench/shared/test_lab.h"
 #include "core/status.h"
+#include "os/resident_memory.h"
 
 namespace crossover::bench {
 namespace {
@@ -92,6 +94,9 @@ class Rounds {
         "round ", round + 1, " of ", options_.rounds, ": crossover ", NameOf(plan.transport), " ",
         plan.algorithm ? allreduce::NameOf(*plan.algorithm) : "auto",
         plan.shared_buffers ? ", shared buffers" : "", ", ", options_.ranks, " ranks"));
+    if (options_.hosts == nullptr) {
+      RETURN_IF_ERROR(CheckMemory(plan, options_.ranks, options_.ranks, os::AvailableBytes()));
+    }
     if (plan.transport == Transport::kInproc) {
       return RunInProcess(
           plan, options_.ranks, [this] { return WaitUnlessStopped(); }, clock_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,6 +20,10 @@ using allreduce::Kind;
 constexpr uint32_t kFillBefore = 1;
 constexpr uint32_t kFillAfter = 2;
 
+bool HasBlocks(const TestPlan& plan) {
+  return plan.op == Kind::kReduceScatter || plan.op == Kind::kAllGather;
+}
+
 // One size in one place.
 class Measurement {
  public:
@@ -31,7 +36,7 @@ class Measurement {
         value_bytes_(static_cast<int64_t>(BytesOf(plan.type))),
         in_place_(in_place) {
     count_ = bytes / value_bytes_;
-    if (has_blocks()) count_ /= control.world_size();
+    if (HasBlocks(plan)) count_ /= control.world_size();
   }
 
   absl::StatusOr<Record> Run() {
@@ -44,11 +49,8 @@ class Measurement {
   }
 
  private:
-  bool has_blocks() const {
-    return plan_.op == Kind::kReduceScatter || plan_.op == Kind::kAllGather;
-  }
   int64_t whole_bytes() const {
-    return count_ * value_bytes_ * (has_blocks() ? control_.world_size() : 1);
+    return count_ * value_bytes_ * (HasBlocks(plan_) ? control_.world_size() : 1);
   }
   int64_t input_bytes() const { return form_.InputLength(count_) * value_bytes_; }
   int64_t output_bytes() const { return form_.OutputLength(count_) * value_bytes_; }
@@ -183,9 +185,18 @@ class Measurement {
 
 }  // namespace
 
+int64_t WholeBytes(const TestPlan& plan, int world_size, int64_t bytes) {
+  const int64_t unit =
+      static_cast<int64_t>(BytesOf(plan.type)) * (HasBlocks(plan) ? world_size : 1);
+  return bytes / unit * unit;
+}
+
 absl::Status RunSweep(const TestPlan& plan, Control& control, const Subject& subject,
                       const std::function<void(const Record&)>& found) {
-  for (const int64_t bytes : plan.sizes) {
+  std::set<int64_t> measured;
+  for (const int64_t wanted : plan.sizes) {
+    const int64_t bytes = WholeBytes(plan, control.world_size(), wanted);
+    if (!measured.insert(bytes).second) continue;
     for (const bool in_place : {false, true}) {
       if (in_place ? !plan.in_place : !plan.out_of_place) continue;
       ASSIGN_OR_RETURN(const Record record,

@@ -51,6 +51,20 @@ TEST(Sweep, EveryOperationIsRightInBothPlaces) {
   }
 }
 
+// Blocks are whole; sizes that are the same then are measured once.
+TEST(Sweep, SizesAreRoundedDownToWholeBlocks) {
+  SystemClock clock;
+  TestPlan plan = SmallPlan(Kind::kAllGather);
+  plan.sizes = {24, 28, 36, 40};
+  plan.out_of_place = false;
+  const auto records = RunInProcess(
+      plan, 3, [] { return absl::OkStatus(); }, clock);
+  ASSERT_TRUE(records.ok()) << records.status();
+  std::vector<int64_t> bytes;
+  for (const Record& record : *records) bytes.push_back(record.bytes);
+  EXPECT_THAT(bytes, testing::ElementsAre(24, 36));
+}
+
 // Rank 1's result of each checked call has one element spoiled.
 TEST(Sweep, ASpoiledElementIsCounted) {
   SystemClock clock;

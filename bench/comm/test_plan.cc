@@ -97,6 +97,30 @@ absl::Status ReadPlaces(const PlanFlags& values, TestPlan& plan) {
     return NotAllowed("buffers", values.buffers, {"private", "shared"});
   }
   plan.shared_buffers = values.buffers == "shared";
+  const bool apart =
+      plan.transport != Transport::kAuto && plan.transport != Transport::kSharedMemory;
+  if (plan.shared_buffers && apart) {
+    return absl::InvalidArgumentError(absl::StrCat("--buffers=shared: over ",
+                                                   NameOf(plan.transport),
+                                                   " nobody reads another's memory; fix: "
+                                                   "--buffers=private"));
+  }
+  return absl::OkStatus();
+}
+
+// Refuses what the operation would ignore.
+absl::Status CheckMeaning(const PlanFlags& values, const TestPlan& plan) {
+  const auto refuse = [&plan](absl::string_view flag, const std::string& value) {
+    return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", value, ": means nothing for ",
+                                                   WordFor(plan.op), "; fix: leave it out"));
+  };
+  const bool combines = plan.op == Kind::kAllReduce || plan.op == Kind::kReduceScatter;
+  if (!combines && plan.reduce != ReduceOp::kSum) return refuse("reduce", values.reduce);
+  if (plan.op != Kind::kBarrier) return absl::OkStatus();
+  if (values.sizes != PlanFlags().sizes && values.sizes != "0") {
+    return refuse("sizes", values.sizes);
+  }
+  if (plan.type != DataType::kFloat32) return refuse("type", values.type);
   return absl::OkStatus();
 }
 
@@ -180,13 +204,20 @@ absl::StatusOr<TestPlan> ReadPlan(const PlanFlags& values) {
                                        reduce_word));
   ASSIGN_OR_RETURN(plan.transport, Choose("transport", values.transport,
                                           std::span<const Transport>(kTransports), transport_word));
+  RETURN_IF_ERROR(CheckMeaning(values, plan));
   const absl::StatusOr<std::vector<int64_t>> sizes = ParseSizes(values.sizes);
   RETURN_IF_ERROR(Annotate(sizes.status(), "--sizes: "));
   plan.sizes = plan.op == Kind::kBarrier ? std::vector<int64_t>{0} : *sizes;
+  for (const int64_t size : plan.sizes) {
+    const auto value_bytes = static_cast<int64_t>(BytesOf(plan.type));
+    if (size % value_bytes == 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--sizes: ", size,
+                                                   " bytes are no whole number of ", values.type,
+                                                   " values; fix: multiples of ", value_bytes));
+  }
   RETURN_IF_ERROR(ReadAlgorithm(values.algorithm, plan));
   RETURN_IF_ERROR(ReadCosts(values.costs, plan));
   RETURN_IF_ERROR(ReadPlaces(values, plan));
-  if (plan.op == Kind::kBarrier || plan.op == Kind::kBroadcast) plan.reduce = ReduceOp::kSum;
   // Without a buffer there is no place.
   if (plan.op == Kind::kBarrier) plan.out_of_place = false;
   if (plan.op == Kind::kBarrier) plan.in_place = true;
@@ -224,10 +255,32 @@ std::string CostsText(const allreduce::CostFit& costs) {
                       costs.gamma_us_per_byte);
 }
 
-uint64_t FingerprintOf(const TestPlan& plan, int world_size) {
-  const std::string text =
-      absl::StrCat("comm_test ", world_size, " ", absl::StrJoin(FlagsOf(plan), " "));
+uint64_t FingerprintOf(int world_size) {
+  const std::string text = absl::StrCat("comm_test ", world_size);
   return Fnv1a(std::as_bytes(std::span(text)));
+}
+
+std::string TextOf(const TestPlan& plan) { return absl::StrJoin(FlagsOf(plan), "\n"); }
+
+absl::Status CheckSamePlans(const std::vector<std::string>& plans) {
+  const std::vector<std::string> first = absl::StrSplit(plans.front(), '\n');
+  std::vector<std::string> differences;
+  for (size_t rank = 1; rank < plans.size(); ++rank) {
+    const std::vector<std::string> other = absl::StrSplit(plans[rank], '\n');
+    if (other.size() != first.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("rank ", rank, " is of another build; fix: the same program on all hosts"));
+    }
+    for (size_t i = 0; i < first.size(); ++i) {
+      if (other[i] == first[i]) continue;
+      differences.push_back(
+          absl::StrCat("rank 0 has ", first[i], " and rank ", rank, " ", other[i]));
+    }
+  }
+  if (differences.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("ranks disagree on what is measured: ", absl::StrJoin(differences, "; "),
+                   "; fix: the same flags for every rank"));
 }
 
 double LossS(const TestPlan& plan) { return std::min(plan.deadline_s / 2, kLossSMax); }

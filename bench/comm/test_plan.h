@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "allreduce/algorithms.h"
 #include "allreduce/choice.h"
@@ -67,8 +68,13 @@ absl::StatusOr<TestPlan> ReadPlan(const PlanFlags& values);
 std::vector<std::string> FlagsOf(const TestPlan& plan);
 // As --costs has them.
 std::string CostsText(const allreduce::CostFit& costs);
-// Ranks whose plans differ do not measure together.
-uint64_t FingerprintOf(const TestPlan& plan, int world_size);
+// By which ranks of one test know each other before they compare their plans.
+uint64_t FingerprintOf(int world_size);
+// The plan as ranks tell it to each other.
+std::string TextOf(const TestPlan& plan);
+// Refuses plans (TextOf, by rank) that are not all the same, with both sides of every difference:
+// the same error on every rank.
+absl::Status CheckSamePlans(const std::vector<std::string>& plans);
 // Silence of a rank or of the meeting point that counts as its loss.
 double LossS(const TestPlan& plan);
 
