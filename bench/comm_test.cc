@@ -53,7 +53,7 @@ absl::Status Judge(const std::vector<Target>& targets, const Results& results) {
 absl::Status FromFile(const Arguments& arguments) {
   const std::string path = os::ResolveUserPath(arguments.from);
   ASSIGN_OR_RETURN(const std::string lines, os::ReadFile(path));
-  const absl::StatusOr<std::vector<Record>> records = ReadRecords(lines);
+  const absl::StatusOr<std::vector<Record>> records = ReadResults(lines);
   RETURN_IF_ERROR(Annotate(records.status(), path + ": "));
   if (records->empty()) {
     return absl::InvalidArgumentError(absl::StrCat("--from=", path, ": no line of --json"));

@@ -17,20 +17,22 @@ double MedianOver(const std::map<int64_t, Record>& rounds, Value value) {
   return experiments::Median(std::move(values));
 }
 
-bool Belongs(const Series& series, const Record& record) {
-  return std::tie(series.library, series.network, series.transport, series.algorithm, series.op,
-                  series.type, series.buffers, series.in_place, series.ranks, series.bytes) ==
-         std::tie(record.library, record.network, record.transport, record.algorithm, record.op,
-                  record.type, record.buffers, record.in_place, record.ranks, record.bytes);
+// What tells series apart, of a series or a record.
+template <typename T>
+auto KeyOf(const T& of) {
+  return std::tie(of.library, of.network, of.ranks_per_node, of.transport, of.algorithm, of.op,
+                  of.type, of.reduce, of.buffers, of.in_place, of.ranks, of.bytes);
 }
 
 Series SeriesLike(const Record& record) {
   return {.library = record.library,
           .network = record.network,
+          .ranks_per_node = record.ranks_per_node,
           .transport = record.transport,
           .algorithm = record.algorithm,
           .op = record.op,
           .type = record.type,
+          .reduce = record.reduce,
           .buffers = record.buffers,
           .in_place = record.in_place,
           .ranks = record.ranks,
@@ -50,14 +52,15 @@ std::map<int64_t, double> ByRound(const Series& series, Value value) {
 double Series::MedianTimeUs() const {
   return MedianOver(by_round, [](const Record& record) { return record.time_us; });
 }
+double Series::Algbw() const {
+  const double time_us = MedianTimeUs();
+  return time_us > 0 ? static_cast<double>(bytes) / time_us * 1e-3 : 0;
+}
 double Series::Busbw() const {
   if (library == kLimitLibrary) {  // whose bytes follow its rate
     return MedianOver(by_round, [](const Record& record) { return record.busbw_GBps; });
   }
-  Record record = by_round.begin()->second;
-  record.time_us = MedianTimeUs();
-  SetRates(record);
-  return record.busbw_GBps;
+  return Algbw() * BusFactor(op, ranks);
 }
 double Series::MedianCpuUs() const {
   return MedianOver(by_round, [](const Record& record) { return record.cpu_us; });
@@ -75,7 +78,7 @@ std::vector<Series> SeriesOf(const std::vector<Record>& records) {
     Record key = record;
     if (record.library == kLimitLibrary) key.bytes = 0;
     auto found = std::find_if(all.begin(), all.end(),
-                              [&](const Series& series) { return Belongs(series, key); });
+                              [&](const Series& series) { return KeyOf(series) == KeyOf(key); });
     if (found == all.end()) found = all.insert(all.end(), SeriesLike(key));
     found->by_round[record.round] = record;
   }
@@ -98,9 +101,10 @@ const Series* BestPeer(const std::vector<Series>& all, const Series& ours,
   for (const Series& series : all) {
     if (series.library == kOurLibrary || series.library == kLimitLibrary) continue;
     if (!library.empty() && series.library != library) continue;
-    if (std::tie(series.network, series.transport, series.op, series.type, series.ranks,
-                 series.bytes) !=
-        std::tie(ours.network, ours.transport, ours.op, ours.type, ours.ranks, ours.bytes)) {
+    if (std::tie(series.network, series.ranks_per_node, series.transport, series.op, series.type,
+                 series.reduce, series.ranks, series.bytes) !=
+        std::tie(ours.network, ours.ranks_per_node, ours.transport, ours.op, ours.type, ours.reduce,
+                 ours.ranks, ours.bytes)) {
       continue;
     }
     if (best == nullptr || series.MedianTimeUs() < best->MedianTimeUs()) best = &series;

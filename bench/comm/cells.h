@@ -19,10 +19,12 @@ namespace crossover::bench {
 struct Series {
   std::string library;
   std::string network;
+  int64_t ranks_per_node = 1;
   std::string transport;
   std::string algorithm;
   std::string op;
   std::string type;
+  std::string reduce;
   std::string buffers;
   bool in_place = true;
   int64_t ranks = 0;
@@ -30,7 +32,8 @@ struct Series {
   std::map<int64_t, Record> by_round;
 
   double MedianTimeUs() const;
-  double Busbw() const;  // GB/s, at the median time
+  double Algbw() const;  // GB/s, at the median time
+  double Busbw() const;
   double MedianCpuUs() const;
   int64_t Wrong() const;
 };

@@ -69,6 +69,24 @@ TEST(Cells, TablesKeepLatencyAndBandwidthApartAndNameTheSlowest) {
   EXPECT_THAT(text, HasSubstr("3.00"));
 }
 
+TEST(Cells, ReductionsAndRanksANodeAreTold) {
+  Record sum = RecordOf("crossover", "ring", 1 << 20, 0, 1000);
+  Record max = sum;
+  max.reduce = "max";
+  Record near = sum;
+  near.network = "1gbit";
+  near.ranks_per_node = 2;
+  Record alone = sum;
+  alone.ranks = 1;
+  const std::vector<Series> all = SeriesOf({sum, max, near, alone});
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_THAT(Tables(all), HasSubstr("ring max"));
+  EXPECT_THAT(Tables(all), HasSubstr("1gbit, 2 ranks a node: crossover"));
+  // One rank moves nothing over a bus and its bytes all the same.
+  EXPECT_EQ(all[3].Busbw(), 0);
+  EXPECT_NEAR(all[3].Algbw(), 1.048576, 1e-9);
+}
+
 std::vector<Verdict> JudgeTcpBandwidth(double our_time_us) {
   std::vector<Record> records;
   for (const int64_t ranks : {2, 4}) {

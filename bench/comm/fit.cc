@@ -58,7 +58,7 @@ std::optional<Point> PointOf(const Record& record) {
   const std::optional<Kind> op = OpNamed(record.op);
   const std::optional<allreduce::Algorithm> algorithm = allreduce::AlgorithmNamed(record.algorithm);
   if (record.library != "crossover" || !op || !algorithm || record.ranks < 2) return std::nullopt;
-  if (record.time_us <= 0) return std::nullopt;
+  if (record.time_us <= 0 || !allreduce::HasAlgorithm(*op, *algorithm)) return std::nullopt;
   const allreduce::Place place = {
       .rank = 0, .world_size = static_cast<int>(record.ranks), .root = 0, .host_of = {}};
   // Every rank passes for a host of its own: all of the cost is that of the transport.

@@ -107,6 +107,9 @@ TEST(Fit, PathsThatAreNoSchedulesAreLeftOut) {
   Record record = RecordOf(Algorithm::kRing, 2, 4096, 10);
   record.algorithm = "fused";
   EXPECT_TRUE(FitCosts({record}).empty());
+  record.algorithm = "ring";
+  record.op = WordFor(Kind::kBroadcast);  // which has no ring
+  EXPECT_TRUE(FitCosts({record}).empty());
 }
 
 }  // namespace

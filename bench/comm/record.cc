@@ -26,6 +26,7 @@ void Fields(Archive& archive, Record& record) {
   archive.Later("reduce", record.reduce);
   archive.Later("buffers", record.buffers);
   archive.Later("network", record.network);
+  archive.Later("ranks_per_node", record.ranks_per_node);
   archive.Later("host", record.host);
   archive.Later("in_place", record.in_place);
   archive.Later("round", record.round);

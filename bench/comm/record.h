@@ -20,9 +20,9 @@ struct Record {
   std::string type = "fp32";
   std::string reduce = "sum";
   std::string buffers = "private";  // or "shared"
-  std::string network;  // the lab's spec, and ranks a node if several; "" is whatever lies between
-                        // the ranks
-  std::string host;     // that of rank 0, or of the lab
+  std::string network;              // the lab's spec; "" is whatever lies between the ranks
+  int64_t ranks_per_node = 1;       // in the lab
+  std::string host;                 // that of rank 0, or of the lab
   bool in_place = true;
   int64_t ranks = 0;
   int64_t bytes = 0;  // of a rank's buffer, of all N blocks where there are blocks

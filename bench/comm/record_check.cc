@@ -1,9 +1,17 @@
 #include "bench/comm/record_check.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <initializer_list>
+#include <limits>
+#include <map>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "bench/comm/limits.h"
 #include "bench/shared/sizes.h"
 #include "core/status.h"
@@ -15,6 +23,8 @@ namespace {
 // Smaller ones may be faster than the link: they lie in buffers on the way.
 constexpr int64_t kPossibleBytesMin = 16 << 20;
 constexpr double kPossibleSlack = 1.02;  // what the lab's own check allows
+constexpr double kRanksMax = 65536;
+constexpr double kRateSlack = 0.01;
 
 absl::Status CheckRight(const Record& record) {
   if (record.wrong == 0) return absl::OkStatus();
@@ -23,19 +33,141 @@ absl::Status CheckRight(const Record& record) {
       record.bytes, " bytes: ", record.wrong, " wrong elements among ", record.ranks, " ranks"));
 }
 
+// Over what a node's link carries: each rank's, or with k ranks a node the share of the values that
+// crosses between nodes, (N-k)/N of them in place of (N-1)/N. Nothing where nothing crosses.
+std::optional<double> BusbwOverLink(const Record& record) {
+  const auto ranks = static_cast<double>(record.ranks);
+  const auto together = static_cast<double>(record.ranks_per_node);
+  if (together >= ranks) return std::nullopt;
+  const bool by_shares = record.op != "broadcast" && record.op != "barrier";
+  return by_shares ? (ranks - 1) / (ranks - together) : 1;
+}
+
 absl::Status CheckPossible(const Record& record) {
   if (record.network.empty() || record.bytes < kPossibleBytesMin) return absl::OkStatus();
   ASSIGN_OR_RETURN(const lab::NetworkSpec network, lab::ParseNetworkSpec(record.network));
   const double link_bytes_per_s =
       lab::TcpPayloadBytesPerS(network.LinkOf("worker").rate_bits_per_s);
-  if (link_bytes_per_s <= 0 || record.busbw_GBps * 1e9 <= link_bytes_per_s * kPossibleSlack) {
-    return absl::OkStatus();
-  }
+  const std::optional<double> over_link = BusbwOverLink(record);
+  if (!over_link || link_bytes_per_s <= 0) return absl::OkStatus();
+  const double limit_bytes_per_s = *over_link * link_bytes_per_s;
+  if (record.busbw_GBps * 1e9 <= limit_bytes_per_s * kPossibleSlack) return absl::OkStatus();
   return absl::DataLossError(absl::StrFormat(
-      "impossible: %s %s, %s of %s among %d ranks, has a busbw of %.4f GB/s, and the link of %s "
-      "carries %.4f GB/s of TCP's payload: the time or the traffic was measured wrongly",
+      "impossible: %s %s, %s of %s among %d ranks, has a busbw of %.4f GB/s, and with %d to a node "
+      "the link of %s allows %.4f GB/s of TCP's payload: the time or the traffic was measured "
+      "wrongly",
       record.library, record.algorithm, record.op, SizeText(record.bytes), record.ranks,
-      record.busbw_GBps, record.network, link_bytes_per_s * 1e-9));
+      record.busbw_GBps, record.ranks_per_node, record.network, limit_bytes_per_s * 1e-9));
+}
+
+bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+absl::Status Refuse(const char* field, const std::string& found, const std::string& allowed) {
+  return absl::InvalidArgumentError(absl::StrCat(field, " is ", found, "; allowed: ", allowed));
+}
+
+absl::Status CheckWords(const Record& record) {
+  const bool limit = record.library == kLimitLibrary;
+  if (limit ? record.op != "copy"
+            : !IsOneOf(record.op,
+                       {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "barrier"})) {
+    return Refuse("op", record.op, limit ? "copy" : "the operations of --op");
+  }
+  if (!IsOneOf(record.type, {"fp32", "fp16", "bf16", "fp64", "int32", "int64"})) {
+    return Refuse("type", record.type, "the types of --type");
+  }
+  if (!IsOneOf(record.reduce, {"sum", "average", "min", "max"})) {
+    return Refuse("reduce", record.reduce, "the words of --reduce");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNumbers(const Record& record) {
+  struct Number {
+    const char* field;
+    double value;
+    double least;
+    double most;
+  };
+  constexpr double kMost = 1e15;
+  const double ranks = static_cast<double>(record.ranks);
+  const Number numbers[] = {
+      {"ranks", ranks, 1, kRanksMax},
+      {"ranks_per_node", static_cast<double>(record.ranks_per_node), 1, kRanksMax},
+      {"bytes", static_cast<double>(record.bytes), 0, kMost},
+      {"round", static_cast<double>(record.round), 0, kMost},
+      {"wrong", static_cast<double>(record.wrong), 0, kMost},
+      {"slowest_rank", static_cast<double>(record.slowest_rank), -1, ranks - 1},
+      {"time_us", record.time_us, std::numeric_limits<double>::min(), kMost},
+      {"time_us_min", record.time_us_min, 0, kMost},
+      {"time_us_max", record.time_us_max, 0, kMost},
+      {"cpu_us", record.cpu_us, 0, kMost}};
+  for (const Number& number : numbers) {
+    if (number.value >= number.least && number.value <= number.most) continue;  // no NaN either
+    return Refuse(
+        number.field, absl::StrCat(number.value),
+        absl::StrCat(number.least > 0 && number.least < 1 ? "above 0" : absl::StrCat(number.least),
+                     " to ", number.most));
+  }
+  if (!record.rank_time_us.empty() &&
+      record.rank_time_us.size() != static_cast<size_t>(record.ranks)) {
+    return Refuse("rank_time_us", absl::StrCat("a list of ", record.rank_time_us.size()),
+                  absl::StrCat("one for each of ", record.ranks, " ranks"));
+  }
+  return absl::OkStatus();
+}
+
+// Tables make rates from times: ours must be these.
+absl::Status CheckRates(const Record& record) {
+  if (record.library != "crossover") return absl::OkStatus();
+  Record made = record;
+  SetRates(made);
+  const auto differ = [](double found, double right) {
+    return !(std::abs(found - right) <= kRateSlack * right);
+  };
+  if (differ(record.algbw_GBps, made.algbw_GBps)) {
+    return Refuse("algbw_GBps", absl::StrCat(record.algbw_GBps), absl::StrCat(made.algbw_GBps));
+  }
+  if (differ(record.busbw_GBps, made.busbw_GBps)) {
+    return Refuse("busbw_GBps", absl::StrCat(record.busbw_GBps), absl::StrCat(made.busbw_GBps));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFields(const Record& record) {
+  RETURN_IF_ERROR(CheckWords(record));
+  RETURN_IF_ERROR(CheckNumbers(record));
+  return CheckRates(record);
+}
+
+// What tells measurements apart, but for the round.
+std::string MeasurementOf(const Record& record) {
+  Record key = record;
+  key.round = key.wrong = 0;
+  key.slowest_rank = -1;
+  key.time_us = key.time_us_min = key.time_us_max = key.cpu_us = 0;
+  key.algbw_GBps = key.busbw_GBps = 0;
+  key.rank_time_us.clear();
+  key.host.clear();
+  return WriteRecord(key);
+}
+
+// The numbers of lines that hold something.
+absl::StatusOr<std::vector<int>> LinesOf(absl::string_view text) {
+  std::vector<int> numbers;
+  int number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    if (line.empty()) continue;
+    if (line.front() != '{') {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "line ", number, " does not begin with '{', as all lines of --json do; fix: delete it"));
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -46,6 +178,23 @@ absl::Status CheckRecords(const std::vector<Record>& records) {
     if (record.library != kLimitLibrary) RETURN_IF_ERROR(CheckPossible(record));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Record>> ReadResults(std::string_view text) {
+  ASSIGN_OR_RETURN(const std::vector<int> lines, LinesOf({text.data(), text.size()}));
+  ASSIGN_OR_RETURN(std::vector<Record> records, ReadRecords(text));
+  std::map<std::string, int> line_of;  // by what was measured
+  for (size_t i = 0; i < records.size(); ++i) {
+    RETURN_IF_ERROR(Annotate(CheckFields(records[i]), absl::StrCat("line ", lines[i], ": ")));
+    if (records[i].library == kLimitLibrary) continue;  // each of our runs in a round has its own
+    const auto [first, is_new] =
+        line_of.emplace(absl::StrCat(MeasurementOf(records[i]), " ", records[i].round), lines[i]);
+    if (is_new) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("lines ", first->second, " and ", lines[i],
+                     " are of one measurement and round; fix: give each run's file by itself"));
+  }
+  return records;
 }
 
 }  // namespace crossover::bench

@@ -133,9 +133,7 @@ class Rounds {
   void Keep(Record record, int round) {
     record.round = options_.first_round + round;
     if (lab_) record.network = options_.network;
-    if (options_.ranks_per_node > 1) {
-      absl::StrAppend(&record.network, ", ", options_.ranks_per_node, " ranks a node");
-    }
+    record.ranks_per_node = options_.ranks_per_node;
     options_.found(record);
   }
 

@@ -11,10 +11,18 @@
 namespace crossover::bench {
 namespace {
 
+// "1gbit, 2 ranks a node: "; "" where no lab is.
+std::string NetworkOf(const Series& series) {
+  if (series.network.empty()) return "";
+  if (series.ranks_per_node == 1) return series.network + ": ";
+  return absl::StrCat(series.network, ", ", series.ranks_per_node, " ranks a node: ");
+}
+
 std::string NameOf(const Series& series) {
-  return absl::StrCat(series.network, series.network.empty() ? "" : ": ", series.library, " ",
-                      series.transport, " ", series.algorithm,
-                      series.buffers == "shared" ? " shared buffers" : "");
+  return absl::StrCat(NetworkOf(series), series.library, " ", series.transport, " ",
+                      series.algorithm, series.buffers == "shared" ? " shared buffers" : "",
+                      series.reduce == "sum" ? "" : " ",
+                      series.reduce == "sum" ? "" : series.reduce);
 }
 
 double MostUs(const Series& series) {
@@ -42,8 +50,7 @@ std::string LimitsTable(const std::vector<Series>& all) {
   std::vector<Row> rows = {{"limit", "ranks", "GB/s"}};
   for (const Series& series : all) {
     if (series.library != kLimitLibrary) continue;
-    rows.push_back({absl::StrCat(series.network, series.network.empty() ? "" : ": ",
-                                 series.transport, " ", series.algorithm),
+    rows.push_back({absl::StrCat(NetworkOf(series), series.transport, " ", series.algorithm),
                     absl::StrCat(series.ranks), Figure(series.Busbw())});
   }
   return Aligned("What the machine and the link can do (raw; the slowest receiver)", rows);
@@ -55,13 +62,11 @@ std::string SweepTable(const std::vector<Series>& all, bool latency) {
   for (const Series& series : all) {
     if (series.library == kLimitLibrary) continue;
     if ((series.bytes <= kLatencyBytesMax) != latency) continue;
-    const double factor = BusFactor(series.op, series.ranks);
     rows.push_back({NameOf(series), series.op, series.type, absl::StrCat(series.ranks),
                     SizeText(series.bytes), series.in_place ? "in" : "out",
                     Figure(series.MedianTimeUs()), Figure(LeastUs(series)), Figure(MostUs(series)),
-                    Figure(factor > 0 ? series.Busbw() / factor : 0), Figure(series.Busbw()),
-                    Figure(series.MedianCpuUs()), SlowestRank(series),
-                    absl::StrCat(series.Wrong())});
+                    Figure(series.Algbw()), Figure(series.Busbw()), Figure(series.MedianCpuUs()),
+                    SlowestRank(series), absl::StrCat(series.Wrong())});
   }
   return Aligned(latency ? "Latency (up to 64 KiB; rates in GB/s)" : "Bandwidth (rates in GB/s)",
                  rows);
