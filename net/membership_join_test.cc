@@ -118,7 +118,8 @@ TEST_F(MembershipTest, NamesTheMissingAtTheJoinDeadline) {
   }
   ExpectAborted(
       "worker 0, worker 2, server 0 never joined within 60 s: start them with the same rendezvous "
-      "address, token and job, or allow more time to join (a job's deadlines.join_s, comm_test's --deadline_s)",
+      "address, token and job, or allow more time to join (a job's deadlines.join_s, comm_test's "
+      "--deadline_s)",
       {id});
   // Who comes later hears it too.
   EXPECT_EQ(ends_[Open(Role::kWorker, 0)], membership_->status());
@@ -140,7 +141,8 @@ TEST_F(MembershipTest, TellsWhyTheMissingWereRefused) {
   Advance(0);
   EXPECT_EQ(membership_->status().message(),
             "worker 1 never joined within 60 s: start them with the same rendezvous address, token "
-            "and job, or allow more time to join (a job's deadlines.join_s, comm_test's --deadline_s); refused: worker 0 is "
+            "and job, or allow more time to join (a job's deadlines.join_s, comm_test's "
+            "--deadline_s); refused: worker 0 is "
             "taken: pid 1001 at "
             "10.0.0.1:4000 has joined as worker 0; give every process a rank of its own; worker 1 "
             "has the?wrong token");
