@@ -101,6 +101,8 @@ std::optional<Algorithm> AlgorithmNamed(std::string_view name) {
   return std::nullopt;
 }
 
+bool HasBlocks(Kind kind) { return kind == Kind::kReduceScatter || kind == Kind::kAllGather; }
+
 bool HasAlgorithm(Kind kind, Algorithm algorithm) { return FindRow(kind, algorithm) != nullptr; }
 
 std::vector<Algorithm> AlgorithmsOf(Kind kind) {

@@ -39,6 +39,8 @@ enum class Algorithm : uint8_t {
 const char* NameOf(Kind kind);            // "AllReduce", ...
 const char* NameOf(Algorithm algorithm);  // "ring", "halving_doubling", ...
 std::optional<Algorithm> AlgorithmNamed(std::string_view name);
+// Whether its buffers are of N blocks, one a rank.
+bool HasBlocks(Kind kind);
 bool HasAlgorithm(Kind kind, Algorithm algorithm);
 // Which algorithms exist for a kind, the order is of no meaning:
 //   AllReduce      ring, halving_doubling, recursive_doubling, tree, direct, hierarchical,

@@ -17,8 +17,6 @@ namespace {
 // Buckets of a step, mostly: with more the first ones are planned anew in every step.
 constexpr size_t kPlansMax = 32;
 
-bool HasBlocks(Kind kind) { return kind == Kind::kReduceScatter || kind == Kind::kAllGather; }
-
 // Whoever has sent by reference hears from each of its receivers that all has come.
 Step Acknowledgement(const Schedule& schedule) {
   std::set<int> received_from;

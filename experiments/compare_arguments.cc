@@ -96,8 +96,8 @@ void AddExamples(FlagSet& flags) {
   flags.AddExample("experiments/run --resume=results/20260301-150509-fashion-mlp",
                    "after Ctrl-C, a failure or a crash");
   flags.AddExample("experiments/run --diff results/before results/after", "what a change changed");
-  flags.AddExample("experiments/run --reduce ps ring --out=both",
-                   "a report of two runs by hand, whose files lie in the folders ps and ring");
+  flags.AddExample("experiments/run --reduce results/ps results/ring --out=results/both",
+                   "a report of two runs by hand, whose files lie in the two folders");
   flags.AddExample("experiments/run --dry-run --workers=8", "what 8 workers would cost");
 }
 

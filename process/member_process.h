@@ -54,7 +54,7 @@ struct MemberRun {
   std::function<std::string()> name;  // "worker 2", for the last line of a failure
   std::function<absl::Status()> run;  // blocks to the end
   // Called on another thread when a signal comes: tells the others. False where there is
-  // nobody to tell; then the program ends at once.
+  // nobody to tell; then the program says why and ends at once.
   std::function<bool(const absl::Status& why)> stop;
 };
 

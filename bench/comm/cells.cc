@@ -17,13 +17,6 @@ double MedianOver(const std::map<int64_t, Record>& rounds, Value value) {
   return experiments::Median(std::move(values));
 }
 
-// What tells series apart, of a series or a record.
-template <typename T>
-auto KeyOf(const T& of) {
-  return std::tie(of.library, of.network, of.ranks_per_node, of.transport, of.algorithm, of.op,
-                  of.type, of.reduce, of.buffers, of.in_place, of.ranks, of.bytes);
-}
-
 Series SeriesLike(const Record& record) {
   return {.library = record.library,
           .network = record.network,
@@ -77,8 +70,9 @@ std::vector<Series> SeriesOf(const std::vector<Record>& records) {
     // A raw stream's bytes follow its rate: not what tells streams apart.
     Record key = record;
     if (record.library == kLimitLibrary) key.bytes = 0;
-    auto found = std::find_if(all.begin(), all.end(),
-                              [&](const Series& series) { return KeyOf(series) == KeyOf(key); });
+    auto found = std::find_if(all.begin(), all.end(), [&](const Series& series) {
+      return MeasurementKey(series) == MeasurementKey(key);
+    });
     if (found == all.end()) found = all.insert(all.end(), SeriesLike(key));
     found->by_round[record.round] = record;
   }

@@ -46,19 +46,14 @@ struct Point {
   double time_us = 0;
 };
 
-std::optional<Kind> OpNamed(const std::string& word) {
-  for (const Kind kind : {Kind::kAllReduce, Kind::kReduceScatter, Kind::kAllGather,
-                          Kind::kBroadcast, Kind::kBarrier}) {
-    if (word == WordFor(kind)) return kind;
-  }
-  return std::nullopt;
-}
-
+// Nothing of what no schedule of this transport carried.
 std::optional<Point> PointOf(const Record& record) {
   const std::optional<Kind> op = OpNamed(record.op);
   const std::optional<allreduce::Algorithm> algorithm = allreduce::AlgorithmNamed(record.algorithm);
   if (record.library != "crossover" || !op || !algorithm || record.ranks < 2) return std::nullopt;
   if (record.time_us <= 0 || !allreduce::HasAlgorithm(*op, *algorithm)) return std::nullopt;
+  // Ranks of one node talk through memory.
+  if (record.ranks_per_node > 1) return std::nullopt;
   const allreduce::Place place = {
       .rank = 0, .world_size = static_cast<int>(record.ranks), .root = 0, .host_of = {}};
   // Every rank passes for a host of its own: all of the cost is that of the transport.

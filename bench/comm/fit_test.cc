@@ -108,6 +108,10 @@ TEST(Fit, PathsThatAreNoSchedulesAreLeftOut) {
   record.algorithm = "fused";
   EXPECT_TRUE(FitCosts({record}).empty());
   record.algorithm = "ring";
+  EXPECT_FALSE(FitCosts({record}).empty());
+  record.ranks_per_node = 2;  // between which is memory
+  EXPECT_TRUE(FitCosts({record}).empty());
+  record.ranks_per_node = 1;
   record.op = WordFor(Kind::kBroadcast);  // which has no ring
   EXPECT_TRUE(FitCosts({record}).empty());
 }

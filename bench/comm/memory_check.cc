@@ -14,9 +14,7 @@ constexpr double kBytesPerGb = 1e9;
 // Of a rank's buffers, over the size of the test: in place one, else an input and an output.
 double BuffersOf(const TestPlan& plan, int world_size) {
   if (!plan.out_of_place) return 1;
-  const bool has_blocks =
-      plan.op == allreduce::Kind::kReduceScatter || plan.op == allreduce::Kind::kAllGather;
-  return has_blocks ? 1 + 1.0 / world_size : 2;
+  return allreduce::HasBlocks(plan.op) ? 1 + 1.0 / world_size : 2;
 }
 
 }  // namespace

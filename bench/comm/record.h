@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -38,6 +39,13 @@ struct Record {
   int64_t slowest_rank = -1;         // by its own median; -1: not known
   std::vector<double> rank_time_us;  // by rank: its own median
 };
+
+// What tells measurements apart, but for the round: of a Record, or of what has its fields.
+template <typename T>
+auto MeasurementKey(const T& of) {
+  return std::tie(of.library, of.network, of.ranks_per_node, of.transport, of.algorithm, of.op,
+                  of.type, of.reduce, of.buffers, of.in_place, of.ranks, of.bytes);
+}
 
 // 2(N-1)/N for AllReduce, (N-1)/N for ReduceScatter and AllGather, else 1 (nccl-tests).
 double BusFactor(std::string_view op, int64_t ranks);

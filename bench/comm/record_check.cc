@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <initializer_list>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "bench/comm/limits.h"
+#include "bench/comm/test_plan.h"
 #include "bench/shared/sizes.h"
 #include "core/status.h"
 #include "lab/network_spec.h"
@@ -60,27 +61,17 @@ absl::Status CheckPossible(const Record& record) {
       record.busbw_GBps, record.ranks_per_node, record.network, limit_bytes_per_s * 1e-9));
 }
 
-bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 absl::Status Refuse(const char* field, const std::string& found, const std::string& allowed) {
   return absl::InvalidArgumentError(absl::StrCat(field, " is ", found, "; allowed: ", allowed));
 }
 
 absl::Status CheckWords(const Record& record) {
   const bool limit = record.library == kLimitLibrary;
-  if (limit ? record.op != "copy"
-            : !IsOneOf(record.op,
-                       {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "barrier"})) {
+  if (limit ? record.op != "copy" : !OpNamed(record.op)) {
     return Refuse("op", record.op, limit ? "copy" : "the operations of --op");
   }
-  if (!IsOneOf(record.type, {"fp32", "fp16", "bf16", "fp64", "int32", "int64"})) {
-    return Refuse("type", record.type, "the types of --type");
-  }
-  if (!IsOneOf(record.reduce, {"sum", "average", "min", "max"})) {
-    return Refuse("reduce", record.reduce, "the words of --reduce");
-  }
+  if (!TypeNamed(record.type)) return Refuse("type", record.type, "the types of --type");
+  if (!ReduceNamed(record.reduce)) return Refuse("reduce", record.reduce, "the words of --reduce");
   return absl::OkStatus();
 }
 
@@ -93,6 +84,9 @@ absl::Status CheckNumbers(const Record& record) {
   };
   constexpr double kMost = 1e15;
   const double ranks = static_cast<double>(record.ranks);
+  // Of a stream that carried nothing: 0.
+  const double time_us_least =
+      record.library == kLimitLibrary ? 0 : std::numeric_limits<double>::min();
   const Number numbers[] = {
       {"ranks", ranks, 1, kRanksMax},
       {"ranks_per_node", static_cast<double>(record.ranks_per_node), 1, kRanksMax},
@@ -100,7 +94,7 @@ absl::Status CheckNumbers(const Record& record) {
       {"round", static_cast<double>(record.round), 0, kMost},
       {"wrong", static_cast<double>(record.wrong), 0, kMost},
       {"slowest_rank", static_cast<double>(record.slowest_rank), -1, ranks - 1},
-      {"time_us", record.time_us, std::numeric_limits<double>::min(), kMost},
+      {"time_us", record.time_us, time_us_least, kMost},
       {"time_us_min", record.time_us_min, 0, kMost},
       {"time_us_max", record.time_us_max, 0, kMost},
       {"cpu_us", record.cpu_us, 0, kMost}};
@@ -116,12 +110,17 @@ absl::Status CheckNumbers(const Record& record) {
     return Refuse("rank_time_us", absl::StrCat("a list of ", record.rank_time_us.size()),
                   absl::StrCat("one for each of ", record.ranks, " ranks"));
   }
+  for (const double time_us : record.rank_time_us) {
+    if (time_us >= 0 && time_us <= kMost) continue;
+    return Refuse("rank_time_us", absl::StrCat(time_us), absl::StrCat("0 to ", kMost));
+  }
   return absl::OkStatus();
 }
 
-// Tables make rates from times: ours must be these.
+// Tables make rates from times, and CheckRecords goes by rates: they must agree. A limit's bytes
+// follow its rate.
 absl::Status CheckRates(const Record& record) {
-  if (record.library != "crossover") return absl::OkStatus();
+  if (record.library == kLimitLibrary) return absl::OkStatus();
   Record made = record;
   SetRates(made);
   const auto differ = [](double found, double right) {
@@ -140,18 +139,6 @@ absl::Status CheckFields(const Record& record) {
   RETURN_IF_ERROR(CheckWords(record));
   RETURN_IF_ERROR(CheckNumbers(record));
   return CheckRates(record);
-}
-
-// What tells measurements apart, but for the round.
-std::string MeasurementOf(const Record& record) {
-  Record key = record;
-  key.round = key.wrong = 0;
-  key.slowest_rank = -1;
-  key.time_us = key.time_us_min = key.time_us_max = key.cpu_us = 0;
-  key.algbw_GBps = key.busbw_GBps = 0;
-  key.rank_time_us.clear();
-  key.host.clear();
-  return WriteRecord(key);
 }
 
 // The numbers of lines that hold something.
@@ -183,12 +170,14 @@ absl::Status CheckRecords(const std::vector<Record>& records) {
 absl::StatusOr<std::vector<Record>> ReadResults(std::string_view text) {
   ASSIGN_OR_RETURN(const std::vector<int> lines, LinesOf({text.data(), text.size()}));
   ASSIGN_OR_RETURN(std::vector<Record> records, ReadRecords(text));
-  std::map<std::string, int> line_of;  // by what was measured
+  const auto key_of = [](const Record& record) {
+    return std::tuple_cat(MeasurementKey(record), std::tie(record.round));
+  };
+  std::map<decltype(key_of(Record())), int> line_of;
   for (size_t i = 0; i < records.size(); ++i) {
     RETURN_IF_ERROR(Annotate(CheckFields(records[i]), absl::StrCat("line ", lines[i], ": ")));
     if (records[i].library == kLimitLibrary) continue;  // each of our runs in a round has its own
-    const auto [first, is_new] =
-        line_of.emplace(absl::StrCat(MeasurementOf(records[i]), " ", records[i].round), lines[i]);
+    const auto [first, is_new] = line_of.emplace(key_of(records[i]), lines[i]);
     if (is_new) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("lines ", first->second, " and ", lines[i],

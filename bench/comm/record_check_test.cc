@@ -132,6 +132,19 @@ TEST(ReadResults, ValuesThatNothingCanHaveAreRefusedByLine) {
   EXPECT_THAT(with([](Record& r) { r.op = "foo"; }), HasSubstr("op is foo"));
   EXPECT_THAT(with([](Record& r) { r.type = "fp8"; }), HasSubstr("type is fp8"));
   EXPECT_THAT(with([](Record& r) { r.busbw_GBps = 9999; }), HasSubstr("busbw_GBps is 9999"));
+  EXPECT_THAT(with([](Record& r) { r.algbw_GBps = -1; }), HasSubstr("algbw_GBps is -1"));
+  EXPECT_THAT(with([](Record& r) { r.rank_time_us = {1, -1}; }), HasSubstr("rank_time_us is -1"));
+  const auto of_peer = [](Record& r) {
+    r.library = "gloo";
+    r.busbw_GBps = 0.001;
+  };
+  EXPECT_THAT(with(of_peer), HasSubstr("busbw_GBps is 0.001"));
+  const auto of_idle_stream = [](Record& r) {
+    r.library = kLimitLibrary;
+    r.op = "copy";
+    r.time_us = r.algbw_GBps = r.busbw_GBps = 0;
+  };
+  EXPECT_EQ(with(of_idle_stream), "");
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ class Rounds {
         "round ", round + 1, " of ", options_.rounds, ": crossover ", NameOf(plan.transport), " ",
         plan.algorithm ? allreduce::NameOf(*plan.algorithm) : "auto",
         plan.shared_buffers ? ", shared buffers" : "", ", ", options_.ranks, " ranks"));
-    if (options_.hosts == nullptr) {
+    if (options_.hosts == nullptr) {  // elsewhere the ranks look, each machine's at its own
       RETURN_IF_ERROR(CheckMemory(plan, options_.ranks, options_.ranks, os::AvailableBytes()));
     }
     if (plan.transport == Transport::kInproc) {

@@ -20,10 +20,6 @@ using allreduce::Kind;
 constexpr uint32_t kFillBefore = 1;
 constexpr uint32_t kFillAfter = 2;
 
-bool HasBlocks(const TestPlan& plan) {
-  return plan.op == Kind::kReduceScatter || plan.op == Kind::kAllGather;
-}
-
 // One size in one place.
 class Measurement {
  public:
@@ -36,7 +32,7 @@ class Measurement {
         value_bytes_(static_cast<int64_t>(BytesOf(plan.type))),
         in_place_(in_place) {
     count_ = bytes / value_bytes_;
-    if (HasBlocks(plan)) count_ /= control.world_size();
+    if (HasBlocks(plan.op)) count_ /= control.world_size();
   }
 
   absl::StatusOr<Record> Run() {
@@ -50,7 +46,7 @@ class Measurement {
 
  private:
   int64_t whole_bytes() const {
-    return count_ * value_bytes_ * (HasBlocks(plan_) ? control_.world_size() : 1);
+    return count_ * value_bytes_ * (HasBlocks(plan_.op) ? control_.world_size() : 1);
   }
   int64_t input_bytes() const { return form_.InputLength(count_) * value_bytes_; }
   int64_t output_bytes() const { return form_.OutputLength(count_) * value_bytes_; }
@@ -183,13 +179,14 @@ class Measurement {
   int64_t wrong_ = 0;
 };
 
-}  // namespace
-
+// The size that is measured where `bytes` is asked for: whole values, or N whole blocks of them.
 int64_t WholeBytes(const TestPlan& plan, int world_size, int64_t bytes) {
   const int64_t unit =
-      static_cast<int64_t>(BytesOf(plan.type)) * (HasBlocks(plan) ? world_size : 1);
+      static_cast<int64_t>(BytesOf(plan.type)) * (HasBlocks(plan.op) ? world_size : 1);
   return bytes / unit * unit;
 }
+
+}  // namespace
 
 absl::Status RunSweep(const TestPlan& plan, Control& control, const Subject& subject,
                       const std::function<void(const Record&)>& found) {

@@ -30,9 +30,6 @@ struct Subject {
   std::function<void(std::byte* output, int64_t bytes)> spoil;
 };
 
-// The size that is measured where `bytes` is asked for: whole values, or N whole blocks of them.
-int64_t WholeBytes(const TestPlan& plan, int world_size, int64_t bytes);
-
 // Called by all ranks; blocks to the end. `found` is called on every rank with the same lines, as
 // they come.
 absl::Status RunSweep(const TestPlan& plan, Control& control, const Subject& subject,

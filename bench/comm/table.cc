@@ -21,8 +21,7 @@ std::string NetworkOf(const Series& series) {
 std::string NameOf(const Series& series) {
   return absl::StrCat(NetworkOf(series), series.library, " ", series.transport, " ",
                       series.algorithm, series.buffers == "shared" ? " shared buffers" : "",
-                      series.reduce == "sum" ? "" : " ",
-                      series.reduce == "sum" ? "" : series.reduce);
+                      series.reduce == "sum" ? "" : " " + series.reduce);
 }
 
 double MostUs(const Series& series) {

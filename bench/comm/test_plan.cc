@@ -46,6 +46,14 @@ absl::StatusOr<T> Choose(absl::string_view flag, const std::string& word, std::s
   return NotAllowed(flag, word, allowed);
 }
 
+template <typename T, typename WordOf>
+std::optional<T> Named(std::string_view word, std::span<const T> values, WordOf word_of) {
+  for (const T value : values) {
+    if (word == word_of(value)) return value;
+  }
+  return std::nullopt;
+}
+
 absl::Status ReadAlgorithm(const std::string& word, TestPlan& plan) {
   if (word == "auto") return absl::OkStatus();
   const std::vector<allreduce::Algorithm> known = allreduce::AlgorithmsOf(plan.op);
@@ -156,6 +164,16 @@ const char* WordFor(Kind op) {
       return "barrier";
   }
   return "";
+}
+
+std::optional<Kind> OpNamed(std::string_view word) {
+  return Named(word, std::span<const Kind>(kOps), WordFor);
+}
+std::optional<DataType> TypeNamed(std::string_view word) {
+  return Named(word, std::span<const DataType>(kTypes), [](DataType type) { return NameOf(type); });
+}
+std::optional<ReduceOp> ReduceNamed(std::string_view word) {
+  return Named(word, std::span<const ReduceOp>(kReduces), [](ReduceOp op) { return NameOf(op); });
 }
 
 void AddPlanFlags(PlanFlags& values, FlagSet& flags) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -41,6 +42,9 @@ struct TestPlan {
 
 // The words of an operation in flags and JSON: "all_reduce", "reduce_scatter", ...
 const char* WordFor(allreduce::Kind op);
+std::optional<allreduce::Kind> OpNamed(std::string_view word);
+std::optional<DataType> TypeNamed(std::string_view word);
+std::optional<ReduceOp> ReduceNamed(std::string_view word);
 
 // The flags' values as they were given.
 struct PlanFlags {

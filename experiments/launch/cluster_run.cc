@@ -115,8 +115,8 @@ class Cluster {
         absl::StrCat("--rank=", rank),
         absl::StrCat("--rendezvous=", rendezvous_->address()),
         absl::StrCat("--listen=", net::FormatHostPort({site.address, 0})),
-        absl::StrCat("--job=", there.directory, "/job.textproto"),
-        absl::StrCat("--token_file=", there.directory, "/token"),
+        absl::StrCat("--job=", there.directory, "/", kJobFileName),
+        absl::StrCat("--token_file=", there.directory, "/", kTokenFileName),
         absl::StrCat("--report=", there.directory, "/", ReportName(role, rank)),
     };
     if (options_.job.tls()) {
